@@ -1,0 +1,1 @@
+"""The editor's language: the Agent Client Protocol."""

@@ -1,0 +1,1 @@
+"""The truth: one append-only list of events a session."""

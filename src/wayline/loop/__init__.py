@@ -1,0 +1,1 @@
+"""Turns and steps: ask the model, run its tools, write it all down."""

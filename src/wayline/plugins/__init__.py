@@ -1,0 +1,1 @@
+"""How tools and other parts are added and taken away."""

@@ -1,0 +1,1 @@
+"""Open sessions: append, subscribe, queue, cancel."""

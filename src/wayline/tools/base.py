@@ -1,0 +1,195 @@
+"""The contract between a tool and the agent that runs it.
+
+A tool is a small object with a name, a description, a pydantic model of its arguments and an async
+`run`. What it may need of the agent comes in a `ToolRun`; what it shows of itself is computed from
+its arguments and its output alone, so that a live call and a replayed one look the same.
+
+    ToolFailure        a result the model reads: a code, and a text that says how to mend it
+    ├── InvalidArguments   INVALID_ARGS
+    ├── Denied             DENIED
+    ├── TimedOut           TOOL_TIMEOUT
+    └── Failed             TOOL_FAILED, what a tool raises when it cannot do what was asked
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from wayline.log.content import Image, Text
+from wayline.log.events import PermissionOutcome, TodoItem
+from wayline.permissions.modes import Access, Mode
+
+#: ACP's tool kinds
+ToolKind = Literal[
+    "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"
+]
+
+
+class Arguments(BaseModel):
+    """Base of every tool's arguments: no extra keys, no coercion of types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+@dataclass(frozen=True)
+class ToolOutput:
+    """What a call gave.
+
+    `meta` is kept with the result in the log. Keys in use: `changed` (bool, it changed something),
+    `diffs` (list of `{path, oldText, newText}`, `oldText` null for a new file, only the changed hunks
+    when files are large), `seen` (`{absolute path: sha256 of its bytes}`, files whose content the
+    model now knows), `exitCode` (int or null), `signal` (string).
+    """
+
+    content: tuple[Text | Image, ...]
+    is_error: bool = False
+    error_name: str | None = None
+    error_code: str | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Location:
+    """A place in a file; `line` is 0-based, as editors use it."""
+
+    path: str
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class DiffCard:
+    """A change of one file; `old` is None for a new one."""
+
+    path: str
+    old: str | None
+    new: str
+
+
+@dataclass(frozen=True)
+class TextCard:
+    """Text in Markdown."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class TerminalCard:
+    """Output of a command, as plain text; it grows by `tool/progress` while the command runs."""
+
+    text: str = ""
+
+
+Card = DiffCard | TextCard | TerminalCard
+
+
+@dataclass(frozen=True)
+class Presentation:
+    """How a call is shown: what an editor's tool card needs."""
+
+    title: str
+    kind: ToolKind = "other"
+    locations: tuple[Location, ...] = ()
+    cards: tuple[Card, ...] = ()
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the person is asked about a call; `grant` says what an answer for the session covers."""
+
+    title: str
+    grant: str
+
+
+class TodoSink(Protocol):
+    """The owning session's task list. `write` returns when the new list is on disk."""
+
+    async def write(self, todos: tuple[TodoItem, ...]) -> None:
+        """Replace the list."""
+
+
+@dataclass(frozen=True)
+class ToolRun:
+    """What one call may use of the agent.
+
+    `workspace` is absolute with links resolved. `seen` maps absolute paths to the sha256 of the bytes
+    the model knows. `todos` is None when no agent session owns the call. `report` shows output while
+    the call runs. `ask` puts a question to the person and returns their answer. `spill` keeps a text in
+    a private file and returns its path; files under `spilled` may be read without asking.
+    """
+
+    call_id: str
+    workspace: Path
+    mode: Mode
+    grants: frozenset[str]
+    seen: Mapping[str, str]
+    todos: TodoSink | None
+    report: Callable[[str], None]
+    ask: Callable[[Question], Awaitable[PermissionOutcome]]
+    spill: Callable[[str], Path]
+    spilled: Path
+
+
+A_contra = TypeVar("A_contra", bound=Arguments, contravariant=True)
+
+
+class Tool(Protocol[A_contra]):
+    """What a tool offers. Only `run` touches the world."""
+
+    name: str
+    description: str
+    arguments: type[Arguments]
+    #: seconds, None for no limit of the registry's
+    timeout: float | None
+
+    def access(self, arguments: A_contra, run: ToolRun) -> Access:
+        """What the call wants to touch, for the permission check."""
+
+    def parallel_safe(self, arguments: A_contra) -> bool:
+        """Whether it may run beside other calls of the same step."""
+
+    def present_call(self, arguments: A_contra, workspace: Path) -> Presentation:
+        """How the call is shown before its result; pure."""
+
+    def present_result(self, arguments: A_contra, output: ToolOutput, workspace: Path) -> tuple[Card, ...]:
+        """The cards that show the finished call, in place of those of the call; pure."""
+
+    async def run(self, arguments: A_contra, run: ToolRun) -> ToolOutput:
+        """Do it. Raises `ToolFailure` for what the model should know and mend."""
+
+
+class ToolFailure(Exception):
+    """A call that did not do what was asked; the message is for the model."""
+
+    code: ClassVar[str] = "TOOL_FAILED"
+
+
+class InvalidArguments(ToolFailure):
+    """The arguments do not fit."""
+
+    code = "INVALID_ARGS"
+
+
+class Denied(ToolFailure):
+    """It may not run: the mode, a rule or the person says so."""
+
+    code = "DENIED"
+
+
+class TimedOut(ToolFailure):
+    """It took longer than it may."""
+
+    code = "TOOL_TIMEOUT"
+
+
+class Failed(ToolFailure):
+    """The tool ran into something it cannot get past."""
+
+
+class PluginContext(Protocol):
+    """What a plugin is given to register its parts with; it owns them and can undo each."""
+
+    def tool(self, tool: Tool[Any]) -> None:
+        """Offer a tool to the model."""

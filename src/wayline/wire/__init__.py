@@ -1,0 +1,1 @@
+"""Bytes to JSON-RPC messages and back; knows no agent."""
