@@ -283,13 +283,6 @@ class SessionConfig(Fields, frozen=True):
     value: str
 
 
-@event("session/rewound")
-class SessionRewound(Fields, frozen=True):
-    """The projections go on as if the turns after `to_turn` had not been."""
-
-    to_turn: int
-
-
 @event("command/run")
 class CommandRun(Fields, frozen=True):
     """A slash command begins."""
@@ -350,7 +343,6 @@ Payload = (
     | SessionTitle
     | SessionMode
     | SessionConfig
-    | SessionRewound
     | CommandRun
     | CommandDone
     | Notice

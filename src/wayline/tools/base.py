@@ -12,19 +12,45 @@ its arguments and its output alone, so that a live call and a replayed one look 
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from wayline.log.content import Image, Text
 from wayline.log.events import PermissionOutcome, TodoItem
 from wayline.permissions.modes import Access, Mode
+from wayline.tools.presentation import (
+    Card,
+    DiffCard,
+    Location,
+    Presentation,
+    TerminalCard,
+    TextCard,
+    ToolKind,
+    ToolOutput,
+)
 
-#: ACP's tool kinds
-ToolKind = Literal[
-    "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"
+__all__ = [
+    "Arguments",
+    "Card",
+    "Denied",
+    "DiffCard",
+    "Failed",
+    "InvalidArguments",
+    "Location",
+    "PluginContext",
+    "Presentation",
+    "Question",
+    "TerminalCard",
+    "TextCard",
+    "TimedOut",
+    "TodoSink",
+    "Tool",
+    "ToolFailure",
+    "ToolKind",
+    "ToolOutput",
+    "ToolRun",
 ]
 
 
@@ -32,67 +58,6 @@ class Arguments(BaseModel):
     """Base of every tool's arguments: no extra keys, no coercion of types."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-@dataclass(frozen=True)
-class ToolOutput:
-    """What a call gave.
-
-    `meta` is kept with the result in the log. Keys in use: `changed` (bool, it changed something),
-    `diffs` (list of `{path, oldText, newText}`, `oldText` null for a new file, only the changed hunks
-    when files are large), `seen` (`{absolute path: sha256 of its bytes}`, files whose content the
-    model now knows), `exitCode` (int or null), `signal` (string).
-    """
-
-    content: tuple[Text | Image, ...]
-    is_error: bool = False
-    error_name: str | None = None
-    error_code: str | None = None
-    meta: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Location:
-    """A place in a file; `line` is 0-based, as editors use it."""
-
-    path: str
-    line: int | None = None
-
-
-@dataclass(frozen=True)
-class DiffCard:
-    """A change of one file; `old` is None for a new one."""
-
-    path: str
-    old: str | None
-    new: str
-
-
-@dataclass(frozen=True)
-class TextCard:
-    """Text in Markdown."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class TerminalCard:
-    """Output of a command, as plain text; it grows by `tool/progress` while the command runs."""
-
-    text: str = ""
-
-
-Card = DiffCard | TextCard | TerminalCard
-
-
-@dataclass(frozen=True)
-class Presentation:
-    """How a call is shown: what an editor's tool card needs."""
-
-    title: str
-    kind: ToolKind = "other"
-    locations: tuple[Location, ...] = ()
-    cards: tuple[Card, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,23 @@
+"""A log's bytes in memory: the store of tests and of sessions that leave no trace."""
+
+
+class MemoryStore:
+    """`Store` over a bytearray; it cannot fail."""
+
+    def __init__(self, data: bytes = b"") -> None:
+        self._data = bytearray(data)
+
+    def read(self) -> bytes:
+        return bytes(self._data)
+
+    def append(self, line: bytes) -> None:
+        self._data += line
+
+    def sync(self) -> None:
+        """Nothing to do: memory is as durable as it gets."""
+
+    def truncate(self, size: int) -> None:
+        del self._data[size:]
+
+    def close(self) -> None:
+        """Nothing to free."""

@@ -1,0 +1,91 @@
+"""Where a log's bytes lie: the `Store` protocol and the JSONL file behind it.
+
+A store knows nothing of events. It appends whole lines, makes them durable on request, and gives
+its bytes back.
+"""
+
+import os
+from pathlib import Path
+from typing import Protocol
+
+from wayline.log.codec import LogError
+
+
+class StorageError(LogError):
+    """Bytes could not be written or made durable: whatever they were to record must not happen."""
+
+
+class Store(Protocol):
+    """The bytes of one log."""
+
+    def read(self) -> bytes:
+        """All bytes so far."""
+
+    def append(self, line: bytes) -> None:
+        """Add one line, whole or not at all. Raises `StorageError`."""
+
+    def sync(self) -> None:
+        """Block until everything appended is durable. Raises `StorageError`."""
+
+    def truncate(self, size: int) -> None:
+        """Drop what lies behind the first `size` bytes. Raises `StorageError`."""
+
+    def close(self) -> None:
+        """Free the store; it is not used again."""
+
+
+class LogFile:
+    """A log in a file, readable by its owner alone (file 0600, folders 0700)."""
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        """Open for append. Raises `FileExistsError` (create), `FileNotFoundError`, `OSError`."""
+        if create:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | (os.O_CREAT | os.O_EXCL if create else 0)
+        self.path = path
+        self._fd = os.open(path, flags, 0o600)
+        self._size = os.fstat(self._fd).st_size
+        self._dirty = create
+        self._torn = False
+
+    def read(self) -> bytes:
+        return self.path.read_bytes()
+
+    def append(self, line: bytes) -> None:
+        if self._torn:
+            self._undo()
+        try:
+            written = os.write(self._fd, line)
+            if written != len(line):
+                raise OSError(f"only {written} of {len(line)} bytes could be written")
+        except OSError as error:
+            self._torn = True
+            raise StorageError(f"cannot write {self.path}: {error}") from error
+        self._size += written
+        self._dirty = True
+
+    def _undo(self) -> None:
+        """Drop a half-written line, so that this append starts on a fresh one."""
+        self.truncate(self._size)
+        self._torn = False
+
+    def sync(self) -> None:
+        if not self._dirty:
+            return
+        self._dirty = False
+        try:
+            os.fsync(self._fd)
+        except OSError as error:
+            self._dirty = True
+            raise StorageError(f"cannot flush {self.path}: {error}") from error
+
+    def truncate(self, size: int) -> None:
+        try:
+            os.ftruncate(self._fd, size)
+        except OSError as error:
+            raise StorageError(f"cannot shorten {self.path}: {error}") from error
+        self._size = size
+        self._dirty = True
+
+    def close(self) -> None:
+        os.close(self._fd)

@@ -1,0 +1,95 @@
+"""What the loop needs of the rooms above it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from wayline.log.content import Image, Text
+from wayline.log.events import Event, Header, Payload, PermissionOutcome, Sources, SurfaceOp
+from wayline.models.base import Model
+from wayline.permissions.modes import Mode
+from wayline.projections.state import State
+from wayline.tools.registry import ToolRegistry
+
+
+class TurnLog(Protocol):
+    """The session a turn runs in."""
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+
+    header: Header
+    cwd: Path
+    folder: Path
+    state: State
+    call_ids: set[str]
+    turn_events: list[Event]
+    open_deltas: list[Event]
+
+    def append(
+        self, data: Payload, *, surface_op: SurfaceOp | None = None, sources: Sources | None = None
+    ) -> Event:
+        """Write one event. Raises `StorageError`."""
+
+    async def checkpoint(self) -> None:
+        """Return when all events are durable. Raises `StorageError`."""
+
+    async def wait_for_followers(self, limit: int) -> None:
+        """Wait until nobody who follows is more than `limit` events behind."""
+
+
+class CallQuestion(msgspec.Struct, frozen=True):
+    """What the person is asked about one call; `grant` is what an answer for the session covers."""
+
+    call_id: str
+    name: str
+    arguments: str
+    title: str
+    grant: str
+
+
+class Asker(Protocol):
+    """Whoever puts questions to the person."""
+
+    async def ask(self, question: CallQuestion) -> PermissionOutcome:
+        """Their answer. It is bounded: no answer is `unanswered`, a withdrawn question `cancelled`."""
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    """What opens a turn: its content, and what the person is told along with it."""
+
+    content: tuple[Text | Image, ...]
+    notices: tuple[str, ...] = ()
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How far a turn may go. Delays are in seconds.
+
+    A failed attempt is made again after `first_delay`, doubled each time up to `longest_delay`, with
+    `jitter` as a share of it, until `tries` attempts were made.
+    """
+
+    steps: int = 200
+    tries: int = 5
+    first_delay: float = 0.5
+    longest_delay: float = 10.0
+    jitter: float = 0.1
+    #: no step begins while a follower is this many events behind
+    followers_behind: int = 10_000
+    #: how many calls of one step run at once
+    parallel_calls: int = 8
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a turn is run with. `mode` is asked before each call, since the person can change it."""
+
+    model: Model
+    tools: ToolRegistry
+    asker: Asker
+    mode: Callable[[], Mode]
+    limits: Limits

@@ -1,0 +1,312 @@
+"""JSON-RPC 2.0 over lines: requests and answers, order, cancellation, limits.
+
+Handlers are called in the order their messages came. A handler that takes its place in some queue
+does so before its first await, so that no later message can overtake it.
+"""
+
+import json
+import logging
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
+
+import anyio
+import anyio.abc
+import msgspec
+
+from wayline.wire.errors import (
+    Disconnected,
+    InternalError,
+    InvalidParams,
+    InvalidRequest,
+    MethodNotFound,
+    ParseError,
+    PeerError,
+    RequestCancelled,
+    RpcError,
+)
+from wayline.wire.transport import MAX_LINE, TooLong, Transport
+
+logger = logging.getLogger(__name__)
+
+RequestId = int | str | None
+T = TypeVar("T")
+_UNSET = msgspec.UNSET
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_PATH = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>[^`]*)`)?$", re.DOTALL)
+
+
+class _Frame(msgspec.Struct, frozen=True):
+    """Any message; what it is depends on which members are there."""
+
+    jsonrpc: str = ""
+    id: msgspec.Raw | msgspec.UnsetType = _UNSET
+    method: msgspec.Raw | msgspec.UnsetType = _UNSET
+    params: msgspec.Raw | msgspec.UnsetType = _UNSET
+    result: msgspec.Raw | msgspec.UnsetType = _UNSET
+    error: msgspec.Raw | msgspec.UnsetType = _UNSET
+
+
+class _PeerError(msgspec.Struct, frozen=True):
+    code: int = 0
+    message: str = ""
+
+
+class _CancelRequest(msgspec.Struct, frozen=True, rename="camel"):
+    request_id: int | str | None
+
+
+_frames = msgspec.json.Decoder(_Frame)
+_ids = msgspec.json.Decoder(RequestId)
+_names = msgspec.json.Decoder(str)
+_encode = msgspec.json.Encoder().encode
+
+
+def decode_params(raw: bytes, kind: type[T]) -> T:
+    """Parameters as typed data. Raises `InvalidParams` with the path and what was expected."""
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except msgspec.ValidationError as error:
+        match = _PATH.match(str(error))
+        assert match is not None
+        raise InvalidParams(match["what"], path=(match["path"] or "$").replace("$", "params", 1)) from None
+
+
+class Request:
+    """A request from the peer, until it is answered."""
+
+    def __init__(self, request_id: RequestId, method: str, params: bytes) -> None:
+        self.id = request_id
+        self.method = method
+        self.params = params
+        self.scope = anyio.CancelScope()
+        #: what `$/cancel_request` does; a handler may put its own way of ending in place of it
+        self.cancel: Callable[[], None] = self.scope.cancel
+        self._afterwards: list[Callable[[], None]] = []
+
+    def decode(self, kind: type[T]) -> T:
+        """The parameters as typed data. Raises `InvalidParams`."""
+        return decode_params(self.params, kind)
+
+    def after_answer(self, action: Callable[[], None]) -> None:
+        """Call `action` once the answer, whatever it is, was written."""
+        self._afterwards.append(action)
+
+    def answered(self) -> None:
+        """The answer was written."""
+        for action in self._afterwards:
+            action()
+
+
+Handler = Callable[[Request], Awaitable[object]]
+Listener = Callable[[bytes], None]
+
+
+class Connection:
+    """One peer. `serve` takes its messages until it goes."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._handlers: Mapping[str, Handler] = {}
+        self._listeners: Mapping[str, Listener] = {}
+        self._running: dict[RequestId, Request] = {}
+        self._asked: dict[int, _Answer] = {}
+        self._next_id = 1
+        self._gone = False
+
+    async def serve(self, handlers: Mapping[str, Handler], listeners: Mapping[str, Listener]) -> None:
+        """Answer requests by `handlers` and hear notifications by `listeners` until the peer closes its
+        side; requests then still running go on until they end or are cancelled from outside."""
+        self._handlers = handlers
+        self._listeners = {**listeners, "$/cancel_request": self._cancel_request}
+        async with anyio.create_task_group() as tasks:
+            while True:
+                try:
+                    line = await self._transport.receive()
+                except TooLong:
+                    self._answer_error(None, InvalidRequest(f"the line is longer than {MAX_LINE} bytes"))
+                    continue
+                if line is None:
+                    break
+                if line.strip():
+                    self._take(line, tasks)
+            self._gone = True
+            for answer in self._asked.values():
+                answer.arrive(Disconnected("the client has gone"))
+
+    def _take(self, line: bytes, tasks: anyio.abc.TaskGroup) -> None:
+        try:
+            frame = _decode(line)
+            if frame.method is _UNSET and (frame.result is not _UNSET or frame.error is not _UNSET):
+                self._take_answer(frame)
+                return
+            request_id = _request_id(frame)
+        except RpcError as error:
+            self._answer_error(None, error)
+            return
+        try:
+            method = _method(frame)
+        except RpcError as error:
+            self._answer_error(request_id, error)
+            return
+        params = b"{}" if isinstance(frame.params, msgspec.UnsetType) else bytes(frame.params)
+        if frame.id is _UNSET:
+            self._hear(method, params)
+        else:
+            self._begin(Request(request_id, method, params), tasks)
+
+    def _hear(self, method: str, params: bytes) -> None:
+        listener = self._listeners.get(method)
+        if listener is None:
+            logger.debug("unknown notification %s", method)
+            return
+        try:
+            listener(params)
+        except RpcError as error:
+            logger.warning("notification %s ignored: %s %s", method, error, error.data)
+
+    def _begin(self, request: Request, tasks: anyio.abc.TaskGroup) -> None:
+        handler = self._handlers.get(request.method)
+        if handler is None:
+            self._answer_error(request.id, MethodNotFound(f"there is no method {request.method!r}"))
+        elif request.id in self._running:
+            self._answer_error(None, InvalidRequest(f"request id {request.id!r} is still in use"))
+        else:
+            self._running[request.id] = request
+            tasks.start_soon(self._run, request, handler)
+
+    async def _run(self, request: Request, handler: Handler) -> None:
+        result: object = None
+        error: RpcError | None = None
+        try:
+            with request.scope:
+                result = await handler(request)
+        except RpcError as failure:
+            error = failure
+        except Exception as failure:
+            logger.exception("request %s failed", request.method)
+            error = InternalError(f"{type(failure).__name__}: {failure}")
+        if request.scope.cancelled_caught:
+            error = RequestCancelled()
+        del self._running[request.id]
+        if error is not None:
+            self._answer_error(request.id, error)
+        else:
+            self._send({"jsonrpc": "2.0", "id": request.id, "result": result})
+        request.answered()
+
+    def _cancel_request(self, params: bytes) -> None:
+        request = self._running.get(decode_params(params, _CancelRequest).request_id)
+        if request is not None:
+            request.cancel()
+
+    def _answer_error(self, request_id: RequestId, error: RpcError) -> None:
+        self._send({"jsonrpc": "2.0", "id": request_id, "error": error.as_object()})
+
+    def _take_answer(self, frame: _Frame) -> None:
+        try:
+            asked = self._asked.get(_ids.decode(frame.id))  # type: ignore[arg-type]
+        except (msgspec.MsgspecError, TypeError):
+            asked = None
+        if asked is None:
+            logger.debug("an answer to nothing that was asked: %r", frame)
+        elif isinstance(frame.error, msgspec.Raw):
+            try:
+                error = msgspec.json.decode(frame.error, type=_PeerError)
+            except msgspec.MsgspecError:
+                error = _PeerError(0, "an error of unknown form")
+            asked.arrive(PeerError(error.code, error.message))
+        elif isinstance(frame.result, msgspec.Raw):
+            asked.arrive(bytes(frame.result))
+
+    async def call(self, method: str, params: object, kind: type[T]) -> T:
+        """Ask the peer and wait for its answer; cancelled, the question is withdrawn.
+
+        Raises `PeerError`, `Disconnected`, and `InvalidParams` when the answer is not a `kind`.
+        """
+        if self._gone:
+            raise Disconnected("the client has gone")
+        own_id = self._next_id
+        self._next_id += 1
+        answer = self._asked[own_id] = _Answer()
+        self._send({"jsonrpc": "2.0", "id": own_id, "method": method, "params": params})
+        try:
+            return decode_params(await answer.wait(), kind)
+        except anyio.get_cancelled_exc_class():
+            self._send({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": own_id}})
+            raise
+        finally:
+            del self._asked[own_id]
+
+    async def notify(self, method: str, params: list[object]) -> None:
+        """Send one notification for each of `params`; waits while the peer is slow."""
+        self._transport.send(
+            b"".join(_encode({"jsonrpc": "2.0", "method": method, "params": each}) + b"\n" for each in params)
+        )
+        await self._transport.drain()
+
+    async def flush(self) -> None:
+        """Wait until all that was sent is with the peer."""
+        await self._transport.flush()
+
+    def _send(self, message: dict[str, Any]) -> None:
+        self._transport.send(_encode(message) + b"\n")
+
+
+class _Answer:
+    """What the peer will say to one request of ours."""
+
+    def __init__(self) -> None:
+        self._arrived = anyio.Event()
+        self._value: bytes | Exception = b""
+
+    def arrive(self, value: bytes | Exception) -> None:
+        self._value = value
+        self._arrived.set()
+
+    async def wait(self) -> bytes:
+        await self._arrived.wait()
+        if isinstance(self._value, Exception):
+            raise self._value
+        return self._value
+
+
+def _decode(line: bytes) -> _Frame:
+    try:
+        return _frames.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        reason = str(error)
+    # msgspec refuses lone surrogates, which JSON as clients write it may have; they become U+FFFD.
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        raise ParseError(f"the line is not JSON: {reason}") from None
+    if isinstance(value, list):
+        raise InvalidRequest("a batch is not supported; send one message a line")
+    if not isinstance(value, dict):
+        raise InvalidRequest("a message is an object")
+    try:
+        text = _SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False))
+        return _frames.decode(text.encode())
+    except msgspec.MsgspecError as error:
+        raise InvalidRequest(str(error)) from None
+
+
+def _request_id(frame: _Frame) -> RequestId:
+    if isinstance(frame.id, msgspec.UnsetType):
+        return None
+    try:
+        return _ids.decode(frame.id)
+    except msgspec.MsgspecError:
+        raise InvalidRequest("an id is a string, an integer or null") from None
+
+
+def _method(frame: _Frame) -> str:
+    if frame.jsonrpc != "2.0":
+        raise InvalidRequest('the message needs "jsonrpc": "2.0"')
+    if isinstance(frame.method, msgspec.UnsetType):
+        raise InvalidRequest("the message has neither a method nor a result")
+    try:
+        return _names.decode(frame.method)
+    except msgspec.MsgspecError:
+        raise InvalidRequest("the method is not a string") from None
