@@ -5,6 +5,7 @@ A tool is a small object with a name, a description, a pydantic model of its arg
 its arguments and its output alone, so that a live call and a replayed one look the same.
 
     ToolFailure        a result the model reads: a code, and a text that says how to mend it
+    ├── UnknownTool        UNKNOWN_TOOL
     ├── InvalidArguments   INVALID_ARGS
     ├── Denied             DENIED
     ├── TimedOut           TOOL_TIMEOUT
@@ -83,6 +84,9 @@ class ToolRun:
     the model knows. `todos` is None when no agent session owns the call. `report` shows output while
     the call runs. `ask` puts a question to the person and returns their answer. `spill` keeps a text in
     a private file and returns its path; files under `spilled` may be read without asking.
+
+    `paths` is `Access.paths` as the registry had it permitted: a tool touches these and does not resolve
+    its arguments a second time, because a link may have changed while the person was asked.
     """
 
     call_id: str
@@ -95,6 +99,7 @@ class ToolRun:
     ask: Callable[[Question], Awaitable[PermissionOutcome]]
     spill: Callable[[str], Path]
     spilled: Path
+    paths: tuple[Path, ...] = ()
 
 
 A_contra = TypeVar("A_contra", bound=Arguments, contravariant=True)
@@ -129,6 +134,12 @@ class ToolFailure(Exception):
     """A call that did not do what was asked; the message is for the model."""
 
     code: ClassVar[str] = "TOOL_FAILED"
+
+
+class UnknownTool(ToolFailure):
+    """There is no tool of that name."""
+
+    code = "UNKNOWN_TOOL"
 
 
 class InvalidArguments(ToolFailure):
