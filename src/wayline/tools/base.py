@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict
 
 from wayline.log.events import PermissionOutcome, TodoItem
 from wayline.permissions.modes import Access, Mode
-from wayline.tools.presentation import (
+from wayline.tools.cards import (
     Card,
     DiffCard,
     Location,
@@ -52,6 +52,7 @@ __all__ = [
     "ToolKind",
     "ToolOutput",
     "ToolRun",
+    "UnknownTool",
 ]
 
 
@@ -108,11 +109,21 @@ A_contra = TypeVar("A_contra", bound=Arguments, contravariant=True)
 class Tool(Protocol[A_contra]):
     """What a tool offers. Only `run` touches the world."""
 
-    name: str
-    description: str
-    arguments: type[Arguments]
-    #: seconds, None for no limit of the registry's
-    timeout: float | None
+    @property
+    def name(self) -> str:
+        """The name the model calls it by."""
+
+    @property
+    def description(self) -> str:
+        """What the model is told of it."""
+
+    @property
+    def arguments(self) -> type[Arguments]:
+        """The model of its arguments."""
+
+    @property
+    def timeout(self) -> float | None:
+        """Seconds it may run, None for no limit of the registry's."""
 
     def access(self, arguments: A_contra, run: ToolRun) -> Access:
         """What the call wants to touch, for the permission check."""

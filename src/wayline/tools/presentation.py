@@ -1,89 +1,61 @@
-"""What a call gave and how it is shown: plain data, light enough for those who only show it.
+"""How calls and results are put into words and cards; pure, so that live and replayed ones look the same."""
 
-Nothing here imports pydantic, which an editor's first session must not wait for.
-"""
-
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import os
+import re
 from pathlib import Path
-from typing import Any, Literal, Protocol
 
 from wayline.log.content import Image, Text
+from wayline.tools.cards import Card, DiffCard, TextCard, ToolOutput
 
-#: ACP's tool kinds
-ToolKind = Literal[
-    "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"
-]
-
-
-@dataclass(frozen=True)
-class ToolOutput:
-    """What a call gave.
-
-    `meta` is kept with the result in the log. Keys in use: `changed` (bool, it changed something),
-    `diffs` (list of `{path, oldText, newText}`, `oldText` null for a new file, only the changed hunks
-    when files are large), `seen` (`{absolute path: sha256 of its bytes}`, files whose content the
-    model now knows), `exitCode` (int or null), `signal` (string).
-    """
-
-    content: tuple[Text | Image, ...]
-    is_error: bool = False
-    error_name: str | None = None
-    error_code: str | None = None
-    meta: Mapping[str, Any] = field(default_factory=dict)
+#: characters of a card's title
+TITLE_LENGTH = 120
 
 
-@dataclass(frozen=True)
-class Location:
-    """A place in a file; `line` is 0-based, as editors use it."""
-
-    path: str
-    line: int | None = None
+def absolute(path: str, workspace: Path) -> Path:
+    """`path` as the model wrote it, seen from the workspace; `..` folded, links not followed."""
+    return Path(os.path.normpath(workspace / Path(path).expanduser()))
 
 
-@dataclass(frozen=True)
-class DiffCard:
-    """A change of one file; `old` is None for a new one."""
-
-    path: str
-    old: str | None
-    new: str
+def shown(path: Path, workspace: Path) -> str:
+    """`path` as people read it: relative inside the workspace, absolute outside."""
+    return str(path.relative_to(workspace)) if path.is_relative_to(workspace) else str(path)
 
 
-@dataclass(frozen=True)
-class TextCard:
-    """Text in Markdown."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class TerminalCard:
-    """Output of a command, as plain text; it grows by `tool/progress` while the command runs."""
-
-    text: str = ""
+def bounded(text: str, length: int = TITLE_LENGTH) -> str:
+    """The first line of `text`, cut to `length` characters."""
+    first, _, rest = text.strip().partition("\n")
+    first = first.strip()
+    if len(first) > length:
+        return first[: length - 1] + "…"
+    return first + " …" if rest else first
 
 
-Card = DiffCard | TextCard | TerminalCard
+def plain_text(output: ToolOutput) -> str:
+    """The words of an output; an image is only named."""
+    return "\n".join(_words(block) for block in output.content)
 
 
-@dataclass(frozen=True)
-class Presentation:
-    """How a call is shown: what an editor's tool card needs."""
-
-    title: str
-    kind: ToolKind = "other"
-    locations: tuple[Location, ...] = ()
-    cards: tuple[Card, ...] = ()
+def _words(block: Text | Image) -> str:
+    return block.text if isinstance(block, Text) else f"[{block.mime_type or 'image'}]"
 
 
-class Presenter(Protocol):
-    """Whoever knows how the calls of each tool are shown. Both answer for any name and arguments."""
+def fenced(text: str) -> str:
+    """`text` as a Markdown code block that nothing in it can close."""
+    runs = re.findall(r"`{3,}", text)
+    fence = "`" * (max(map(len, runs), default=2) + 1)
+    end = "" if text.endswith("\n") else "\n"
+    return f"{fence}\n{text}{end}{fence}"
 
-    def present_call(self, name: str, arguments: str, workspace: Path) -> Presentation:
-        """How a call is shown before its result."""
 
-    def present_result(
-        self, name: str, arguments: str, output: ToolOutput, workspace: Path
-    ) -> tuple[Card, ...]:
-        """The cards of the finished call, in place of those of the call."""
+def text_cards(output: ToolOutput) -> tuple[Card, ...]:
+    """The output as one text card, none when it says nothing."""
+    text = plain_text(output)
+    if not text.strip():
+        return ()
+    return (TextCard(text if output.is_error else fenced(text)),)
+
+
+def diff_cards(output: ToolOutput) -> tuple[Card, ...]:
+    """One card for each of the output's `diffs`."""
+    diffs = output.meta.get("diffs", ())
+    return tuple(DiffCard(diff["path"], diff["oldText"], diff["newText"]) for diff in diffs)
