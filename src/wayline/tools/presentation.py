@@ -1,24 +1,12 @@
 """How calls and results are put into words and cards; pure, so that live and replayed ones look the same."""
 
-import os
 import re
-from pathlib import Path
 
 from wayline.log.content import Image, Text
 from wayline.tools.cards import Card, DiffCard, TextCard, ToolOutput
 
 #: characters of a card's title
 TITLE_LENGTH = 120
-
-
-def absolute(path: str, workspace: Path) -> Path:
-    """`path` as the model wrote it, seen from the workspace; `..` folded, links not followed."""
-    return Path(os.path.normpath(workspace / Path(path).expanduser()))
-
-
-def shown(path: Path, workspace: Path) -> str:
-    """`path` as people read it: relative inside the workspace, absolute outside."""
-    return str(path.relative_to(workspace)) if path.is_relative_to(workspace) else str(path)
 
 
 def bounded(text: str, length: int = TITLE_LENGTH) -> str:

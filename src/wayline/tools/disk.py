@@ -1,0 +1,85 @@
+"""Files as the tools touch them: read whole, replaced at once."""
+
+import hashlib
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from wayline.tools.base import Failed, ToolRun
+from wayline.tools.paths import is_folder, missing, shown
+
+#: bytes of a file that a tool takes into memory
+MOST = 20 * 1024 * 1024
+
+
+def sha256(raw: bytes) -> str:
+    """How the bytes of a file are remembered in `seen`."""
+    return hashlib.sha256(raw).hexdigest()
+
+
+def content_of(path: Path, workspace: Path) -> bytes:
+    """The bytes of a regular file. Raises `Failed` for what is none, is not there or is too large."""
+    name = shown(path, workspace)
+    try:
+        # Non-blocking, so that a pipe without a writer is opened, seen to be no file, and refused.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise missing(path, workspace) from None
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if stat.S_ISDIR(status.st_mode):
+            raise is_folder(path, workspace)
+        if not stat.S_ISREG(status.st_mode):
+            raise Failed(f"{name} is not a regular file.")
+        if status.st_size > MOST:
+            raise Failed(
+                f"{name} is too large ({status.st_size} bytes): use grep, or a command such as head or sed."
+            )
+        return file.read()
+
+
+def content_if_any(path: Path, workspace: Path) -> bytes | None:
+    """The bytes of a regular file, None when there is nothing at `path`. Raises as `content_of`."""
+    return content_of(path, workspace) if os.path.lexists(path) else None
+
+
+def known(path: Path, raw: bytes, run: ToolRun) -> None:
+    """Raises `Failed` unless `raw` is what the model last saw of the file."""
+    name = shown(path, run.workspace)
+    seen = run.seen.get(str(path))
+    if seen is None:
+        raise Failed(f"{name} exists and was not read in this session: read it first.")
+    if seen != sha256(raw):
+        raise Failed(f"{name} changed on disk since it was read: read it again.")
+
+
+def put(path: Path, raw: bytes) -> None:
+    """Make `raw` the content of `path` in one step that a crash cannot halve; its mode stays.
+
+    Missing folders are made. Raises `OSError`.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f".wayline-{secrets.token_hex(8)}.tmp")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            if path.exists():
+                os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode))
+            file.write(raw)
+            file.flush()
+            os.fsync(descriptor)
+        fresh.replace(path)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
+    _flush_folder(path.parent)
+
+
+def _flush_folder(folder: Path) -> None:
+    """The new name is on disk too."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
