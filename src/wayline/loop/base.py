@@ -1,18 +1,15 @@
-"""What the loop needs of the rooms above it."""
+"""What the loop needs of the rooms above it, and they of it; light, since an editor's first session waits
+for it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+import anyio
 import msgspec
 
 from wayline.log.content import Image, Text
 from wayline.log.events import Event, Header, Payload, PermissionOutcome, Sources, SurfaceOp
-from wayline.models.base import Model
-from wayline.permissions.modes import Mode
 from wayline.projections.state import State
-from wayline.tools.registry import ToolRegistry
 
 
 class TurnLog(Protocol):
@@ -59,6 +56,19 @@ class Asker(Protocol):
         """Their answer. It is bounded: no answer is `unanswered`, a withdrawn question `cancelled`."""
 
 
+class Cancellation:
+    """How a turn is ended from outside; `why` goes into the log, None when the person asked for it."""
+
+    def __init__(self) -> None:
+        self.scope = anyio.CancelScope()
+        self.why: str | None = None
+
+    def cancel(self, why: str | None = None) -> None:
+        """End the turn, now or as soon as it would begin."""
+        self.why = self.why or why
+        self.scope.cancel()
+
+
 class Prompt(msgspec.Struct, frozen=True):
     """What opens a turn: its content, and what the person is told along with it."""
 
@@ -82,14 +92,3 @@ class Limits(msgspec.Struct, frozen=True):
     followers_behind: int = 10_000
     #: how many calls of one step run at once
     parallel_calls: int = 8
-
-
-@dataclass(frozen=True)
-class Parts:
-    """What a turn is run with. `mode` is asked before each call, since the person can change it."""
-
-    model: Model
-    tools: ToolRegistry
-    asker: Asker
-    mode: Callable[[], Mode]
-    limits: Limits

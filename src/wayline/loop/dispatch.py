@@ -19,7 +19,8 @@ from wayline.log.events import (
     ToolProgress,
     ToolResultRecorded,
 )
-from wayline.loop.base import CallQuestion, Parts, TurnLog
+from wayline.loop.base import CallQuestion, TurnLog
+from wayline.loop.parts import Parts
 from wayline.tools.base import Question, ToolOutput, ToolRun
 
 PROGRESS_INTERVAL = 0.1

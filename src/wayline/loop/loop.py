@@ -33,8 +33,9 @@ from wayline.log.events import (
 )
 from wayline.log.recovery import AFTER_CANCEL, AFTER_FAILURE, Wording, close_step
 from wayline.loop import request, retry
-from wayline.loop.base import Parts, Prompt, TurnLog
+from wayline.loop.base import Cancellation, Prompt, TurnLog
 from wayline.loop.dispatch import Dispatcher
+from wayline.loop.parts import Parts
 from wayline.models.assembler import Assembler, assemble
 from wayline.models.base import ModelError, ModelRequest, Unavailable
 from wayline.projections.meta import first_words
@@ -49,7 +50,7 @@ NOT_RUN = Wording(
 )
 
 
-class Reply(msgspec.Struct, frozen=True):
+class StepReply(msgspec.Struct, frozen=True):
     """One step's answer; `finish` is None when the stream was cut."""
 
     content: tuple[ContentBlock, ...]
@@ -62,28 +63,29 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 class Turn:
-    """One run of the loop, from a prompt to a `turn/end`. Cancelling `scope` ends it as `aborted`."""
+    """One run of the loop, from a prompt to a `turn/end`; `cancellation` ends it as `aborted`."""
 
-    def __init__(self, log: TurnLog, parts: Parts, scope: anyio.CancelScope) -> None:
+    def __init__(self, log: TurnLog, parts: Parts, cancellation: Cancellation) -> None:
         self._log = log
         self._model = parts.model
         self._limits = parts.limits
-        self._scope = scope
+        self._cancellation = cancellation
         self._specs = request.tool_specs(parts.tools)
         self._system = request.system_prompt(log)
         self._number = log.state.meta.turns + 1
         self._step = 0
         self._failures = 0
-        self._dispatcher = Dispatcher(log, parts, scope.cancel)
+        self._dispatcher = Dispatcher(log, parts, cancellation.cancel)
 
     async def run(self, prompt: Prompt) -> TurnEndReason:
         """Run to the end, whatever it is. Raises `LogError` when not even the end could be written."""
         self._open(prompt)
-        reason = TurnEndReason("aborted")
-        with self._scope:
+        reason: TurnEndReason | None = None
+        with self._cancellation.scope:
             reason = await self._guarded()
-        if reason.kind == "aborted":
+        if reason is None:
             self._close_step(AFTER_CANCEL)
+            reason = TurnEndReason("aborted", self._cancellation.why)
         self._log.append(TurnEnd(self._number, reason))
         await self._log.checkpoint()
         return reason
@@ -129,10 +131,10 @@ class Turn:
             self._log.append(ContextMessage((Text(CUT_OFF),), Source("retry")))
         return TurnEndReason("max-turn-requests")
 
-    async def _ask_model(self) -> Reply:
+    async def _ask_model(self) -> StepReply:
         """One answer, whole or cut; failed attempts that gave nothing are made again."""
         while True:
-            asked = request.build(self._log, self._model, self._system, self._specs, self._number, self._step)
+            asked = self._request()
             await self._log.checkpoint()
             try:
                 reply = await self._stream(asked)
@@ -161,7 +163,7 @@ class Turn:
             step=self._step,
         )
 
-    async def _stream(self, asked: ModelRequest) -> Reply:
+    async def _stream(self, asked: ModelRequest) -> StepReply:
         """Write the answer down as it comes.
 
         Raises `ModelError` when it fails before anything came; one that is cut later is kept.
@@ -188,7 +190,7 @@ class Turn:
             pause = self._pause_after(cut)
             self._log.append(Notice(f"The answer was cut off ({cut}); asking again."))
             await anyio.sleep(pause)
-        return Reply(content, None if cut is not None else reply.finish)
+        return StepReply(content, None if cut is not None else reply.finish)
 
     def _sources(self, first: int) -> Sources | None:
         """The deltas a message was made of; a mode set in between is none of them."""
@@ -207,12 +209,12 @@ class Turn:
 
     def _with_own_ids(self, content: tuple[ContentBlock, ...]) -> tuple[ContentBlock, ...]:
         """The blocks with call ids that no earlier call of the session has: some servers repeat theirs."""
-        taken = set(self._log.call_ids)
+        taken: set[str] = set()
         blocks: list[ContentBlock] = []
         for index, block in enumerate(content):
             if isinstance(block, ToolCall):
                 own_id = block.id
-                if not own_id or own_id in taken:
+                if not own_id or own_id in taken or own_id in self._log.call_ids:
                     own_id = f"call_{self._number}_{self._step}_{index}"
                 taken.add(own_id)
                 blocks.append(ToolCall(own_id, block.name, block.arguments))

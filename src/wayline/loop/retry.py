@@ -13,5 +13,5 @@ def delay(limits: Limits, attempt: int, error: Unavailable) -> float:
     """
     if error.retry_after is not None:
         return min(error.retry_after, 10 * limits.longest_delay)
-    doubled = min(limits.first_delay * 2 ** (attempt - 1), limits.longest_delay)
+    doubled = min(limits.first_delay * 2.0 ** (attempt - 1), limits.longest_delay)
     return doubled * random.uniform(1 - limits.jitter, 1 + limits.jitter)

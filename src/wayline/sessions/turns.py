@@ -4,20 +4,20 @@ from collections import deque
 
 import anyio
 
+from wayline.loop.base import Cancellation
+
 
 class Ticket:
     """A prompt's place in the queue, taken the moment the prompt arrives.
 
-    It is cancelled by `cancel`, at any time: before its turn comes, while it runs, or after (when that
-    means nothing).
+    It can be cancelled at any time: before its turn comes, while it runs, or after, when that means
+    nothing.
     """
 
     def __init__(self, turns: "Turns") -> None:
         self._turns = turns
         self._head = anyio.Event()
-        self.cancelled = False
-        #: ends the running turn; entered by whoever runs it
-        self.scope = anyio.CancelScope()
+        self.cancellation = Cancellation()
 
     async def comes_up(self) -> None:
         """Wait until every prompt before this one is done. A cancelled prompt keeps its place."""
@@ -25,8 +25,7 @@ class Ticket:
 
     def cancel(self) -> None:
         """End this prompt's turn, now or as soon as it would begin."""
-        self.cancelled = True
-        self.scope.cancel()
+        self.cancellation.cancel()
 
     def called(self) -> None:
         """Nothing is before it any more."""
@@ -50,10 +49,15 @@ class Turns:
         self._queue[0].called()
         return ticket
 
-    def cancel(self) -> None:
+    def cancel(self, why: str | None = None) -> None:
         """Cancel the running turn and every prompt that waits now. Nothing stays behind for later ones."""
         for ticket in self._queue:
-            ticket.cancel()
+            ticket.cancellation.cancel(why)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing runs and nothing waits."""
+        return not self._queue
 
     def remove(self, ticket: Ticket) -> None:
         """Take a ticket out, wherever it stands."""

@@ -1,7 +1,7 @@
 """JSON-RPC 2.0 over lines: requests and answers, order, cancellation, limits.
 
-Handlers are called in the order their messages came. A handler that takes its place in some queue
-does so before its first await, so that no later message can overtake it.
+A handler is called in the order of the messages, and gives an awaitable for what takes time: what it
+does in the call itself (taking a place in a queue, say) no later message can overtake.
 """
 
 import json
@@ -113,26 +113,41 @@ class Connection:
         self._asked: dict[int, _Answer] = {}
         self._next_id = 1
         self._gone = False
+        self._reading = anyio.CancelScope()
 
-    async def serve(self, handlers: Mapping[str, Handler], listeners: Mapping[str, Listener]) -> None:
+    async def serve(
+        self,
+        handlers: Mapping[str, Handler],
+        listeners: Mapping[str, Listener],
+        closing: Callable[[], None],
+    ) -> None:
         """Answer requests by `handlers` and hear notifications by `listeners` until the peer closes its
-        side; requests then still running go on until they end or are cancelled from outside."""
+        side or `stop` is called; then call `closing` and wait for the requests that still run."""
         self._handlers = handlers
         self._listeners = {**listeners, "$/cancel_request": self._cancel_request}
         async with anyio.create_task_group() as tasks:
-            while True:
-                try:
-                    line = await self._transport.receive()
-                except TooLong:
-                    self._answer_error(None, InvalidRequest(f"the line is longer than {MAX_LINE} bytes"))
-                    continue
-                if line is None:
-                    break
-                if line.strip():
-                    self._take(line, tasks)
+            with self._reading:
+                await self._read(tasks)
             self._gone = True
             for answer in self._asked.values():
                 answer.arrive(Disconnected("the client has gone"))
+            closing()
+
+    def stop(self) -> None:
+        """Take no more messages, as if the peer had closed its side."""
+        self._reading.cancel()
+
+    async def _read(self, tasks: anyio.abc.TaskGroup) -> None:
+        while True:
+            try:
+                line = await self._transport.receive()
+            except TooLong:
+                self._answer_error(None, InvalidRequest(f"the line is longer than {MAX_LINE} bytes"))
+                continue
+            if line is None:
+                return
+            if line.strip():
+                self._take(line, tasks)
 
     def _take(self, line: bytes, tasks: anyio.abc.TaskGroup) -> None:
         try:
@@ -172,15 +187,20 @@ class Connection:
         elif request.id in self._running:
             self._answer_error(None, InvalidRequest(f"request id {request.id!r} is still in use"))
         else:
+            try:
+                outcome = handler(request)
+            except RpcError as error:
+                self._answer_error(request.id, error)
+                return
             self._running[request.id] = request
-            tasks.start_soon(self._run, request, handler)
+            tasks.start_soon(self._run, request, outcome)
 
-    async def _run(self, request: Request, handler: Handler) -> None:
+    async def _run(self, request: Request, outcome: Awaitable[object]) -> None:
         result: object = None
         error: RpcError | None = None
         try:
             with request.scope:
-                result = await handler(request)
+                result = await outcome
         except RpcError as failure:
             error = failure
         except Exception as failure:

@@ -1,0 +1,38 @@
+"""The command `wayline`. Each subcommand imports what it needs when it runs."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from wayline import __version__
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand; returns the exit status."""
+    if sys.platform == "win32":
+        print("wayline: Windows is not supported yet", file=sys.stderr)
+        return 2
+    options = _parser().parse_args(argv)
+    match options.command:
+        case "acp":
+            from wayline import serve
+
+            return serve.run(options.model, options.mode)
+        case "demo":
+            from wayline import demo
+
+            return demo.run()
+        case _:
+            _parser().print_help()
+            return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="wayline", description="A coding agent that an editor launches.")
+    parser.add_argument("--version", action="version", version=f"wayline {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    acp = commands.add_parser("acp", help="speak the Agent Client Protocol on stdin and stdout")
+    acp.add_argument("--model", help="provider/model, scripted[:FILE] or replay:LOG")
+    acp.add_argument("--mode", help="ask, accept-edits, plan or full")
+    commands.add_parser("demo", help="watch a scripted session with a live plan; no key, no network")
+    return parser

@@ -1,0 +1,197 @@
+"""The only place that joins concrete parts: sessions, models, tools, settings.
+
+What only a prompt needs (pydantic, the tools, the loop, HTTP) is imported when it is needed, and
+begun in the background once the first session was answered.
+"""
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from wayline import settings
+from wayline.acp.options import ModelChoice
+from wayline.homes import Homes
+from wayline.log.events import TurnEndReason
+from wayline.loop.base import Asker, Cancellation, Prompt
+from wayline.permissions.modes import Mode
+from wayline.sessions.registry import Registry
+from wayline.sessions.session import Session
+from wayline.settings import Settings
+from wayline.tools.cards import Card, Presentation, ToolOutput
+
+if TYPE_CHECKING:
+    from wayline.models.base import Model
+    from wayline.tools.registry import ToolRegistry
+
+logger = logging.getLogger(__name__)
+
+
+class UnusableModel(Exception):
+    """The model of the settings or the command line cannot be used; the message says why."""
+
+
+class Program:
+    """Everything behind one connection: what `acp.agent.Services` asks for."""
+
+    def __init__(self, homes: Homes, chosen: Settings) -> None:
+        self.registry = Registry(homes.data)
+        self.default_mode: Mode = chosen.mode
+        self.patience = chosen.permissions.patience
+        self._settings = chosen
+        self._models = Models(homes, chosen)
+        self.default_model = self._models.default
+        self.presenter = Tools(chosen)
+        self._preloading: threading.Thread | None = None
+
+    def models(self) -> Sequence[ModelChoice]:
+        return self._models.choices
+
+    def window(self, model: str) -> int | None:
+        return self._models.window(model)
+
+    def takes_images(self, model: str) -> bool:
+        return self._models.takes_images(model)
+
+    def missing_credentials(self, model: str) -> str | None:
+        return self._models.missing_credentials(model)
+
+    def preload(self) -> None:
+        """Import in a thread what the first prompt needs. A failure shows when it is needed."""
+        if self._preloading is None:
+            self._preloading = threading.Thread(target=self._import_all, daemon=True, name="preload")
+            self._preloading.start()
+
+    def _import_all(self) -> None:
+        from wayline.loop import loop  # noqa: F401
+
+        self.presenter.registry()
+        self._models.get(self.default_model)
+
+    async def load_tools(self) -> None:
+        await anyio.to_thread.run_sync(self.presenter.registry)
+
+    async def run_turn(
+        self,
+        session: Session,
+        model: str,
+        mode: Callable[[], Mode],
+        asker: Asker,
+        said: Prompt,
+        cancellation: Cancellation,
+    ) -> TurnEndReason:
+        if self._preloading is not None and self._preloading.is_alive():
+            await anyio.to_thread.run_sync(self._preloading.join)
+        from wayline.loop.loop import Turn
+        from wayline.loop.parts import Parts
+
+        parts = Parts(
+            self._models.get(model), self.presenter.registry(), asker, mode, self._settings.limits
+        )
+        return await Turn(session, parts, cancellation).run(said)
+
+    def workspace_warnings(self, cwd: Path) -> Sequence[str]:
+        return settings.ignored_in(cwd)
+
+    async def close(self) -> None:
+        """Free what the models hold."""
+        await self._models.close()
+
+
+class Tools:
+    """The built-in tools, loaded when first needed; what shows them, whether they run or are replayed."""
+
+    def __init__(self, chosen: Settings) -> None:
+        self._config = chosen.plugins
+        self._registry: ToolRegistry | None = None
+        self._loading = threading.Lock()
+
+    def registry(self) -> "ToolRegistry":
+        """The tools; blocks while they are loaded."""
+        with self._loading:
+            if self._registry is None:
+                from wayline.plugins.loader import load_built_in
+                from wayline.tools.registry import ToolRegistry
+
+                registry = ToolRegistry()
+                load_built_in(registry, self._config)
+                self._registry = registry
+        return self._registry
+
+    def present_call(self, name: str, arguments: str, workspace: Path) -> Presentation:
+        return self.registry().present_call(name, arguments, workspace)
+
+    def present_result(
+        self, name: str, arguments: str, output: ToolOutput, workspace: Path
+    ) -> tuple[Card, ...]:
+        return self.registry().present_result(name, arguments, output, workspace)
+
+
+class Models:
+    """The models there are, made when first used."""
+
+    def __init__(self, homes: Homes, chosen: Settings) -> None:
+        from wayline.models.catalog import PROVIDERS
+
+        self._homes = homes
+        self._made: dict[str, Model] = {}
+        self._providers = {**PROVIDERS, **chosen.providers}
+        if base := os.environ.get("DEEPSEEK_BASE_URL"):
+            import msgspec
+
+            self._providers["deepseek"] = msgspec.structs.replace(
+                self._providers["deepseek"], base_url=base
+            )
+        self.choices = [
+            ModelChoice(f"{provider}/{name}", name, provider)
+            for provider, config in self._providers.items()
+            for name in config.models
+        ]
+        self.default = self._named(chosen.model)
+        if self.default not in [choice.id for choice in self.choices]:
+            provider = self.default.partition("/")[0].partition(":")[0]
+            self.choices.insert(0, ModelChoice(self.default, self.default, provider))
+
+    def _named(self, model: str) -> str:
+        kind = model.partition(":")[0]
+        if kind in ("scripted", "replay") or "/" in model:
+            return model
+        return next((choice.id for choice in self.choices if choice.name == model), f"deepseek/{model}")
+
+    def get(self, model: str) -> "Model":
+        """The model of that id."""
+        if model not in self._made:
+            self._made[model] = self._make(model)
+        return self._made[model]
+
+    def _make(self, model: str) -> "Model":
+        kind, _, argument = model.partition(":")
+        if kind == "scripted":
+            from wayline.models.scripted import DEMO, ScriptedModel, load_script
+
+            return ScriptedModel(load_script(Path(argument) if argument else DEMO), model)
+        raise UnusableModel(f"no model {model}")
+
+    def window(self, model: str) -> int | None:
+        if model.partition(":")[0] in ("scripted", "replay"):
+            return 100_000
+        return self._providers[model.partition("/")[0]].context_window
+
+    def takes_images(self, model: str) -> bool:
+        return False
+
+    def missing_credentials(self, model: str) -> str | None:
+        if model.partition(":")[0] in ("scripted", "replay"):
+            return None
+        config = self._providers[model.partition("/")[0]]
+        if config.key_env and not os.environ.get(config.key_env):
+            return f"set {config.key_env}"
+        return None
+
+    async def close(self) -> None:
+        pass

@@ -1,0 +1,85 @@
+"""`wayline acp`: one connection over stdin and stdout, from the first byte to a clean end."""
+
+import logging
+import os
+import signal
+import sys
+import threading
+
+import anyio
+import anyio.abc
+
+from wayline import compose, homes, settings
+from wayline.acp.agent import Agent
+from wayline.log.codec import LogError
+from wayline.wire import stdio
+from wayline.wire.jsonrpc import Connection
+
+logger = logging.getLogger(__name__)
+
+#: Seconds from the end of the conversation until the process is gone, whatever still hangs.
+LAST_BREATH = 1.8
+
+
+def run(model: str | None, mode: str | None) -> int:
+    """Serve until the client closes its side, or a signal says so."""
+    places = homes.find()
+    _log_to_stderr()
+    try:
+        chosen = settings.load(places, model=model, mode=mode)
+        services = compose.Program(places, chosen)
+    except (settings.SettingsError, compose.UnusableModel) as error:
+        sys.stderr.write(f"wayline: {error}\n")
+        return 1
+    wire_in, wire_out = stdio.claim()
+    anyio.run(_serve, stdio.StdioTransport(wire_in, wire_out), services)
+    return 0
+
+
+def _log_to_stderr() -> None:
+    level = os.environ.get("WAYLINE_LOG", "warning").upper()
+    known = level in ("DEBUG", "INFO", "WARNING", "ERROR")
+    logging.basicConfig(
+        stream=sys.stderr, level=level if known else "WARNING", format="wayline: %(levelname)s %(message)s"
+    )
+
+
+async def _serve(transport: stdio.StdioTransport, services: compose.Program) -> None:
+    async with anyio.create_task_group() as tasks:
+        connection = Connection(transport)
+        agent = Agent(connection, services, tasks)
+        tasks.start_soon(transport.write_on)
+        tasks.start_soon(_stop_when_gone, transport, connection)
+        tasks.start_soon(_stop_on_signal, connection)
+
+        def closing() -> None:
+            _exit_in_any_case()
+            agent.closing()
+
+        await connection.serve(agent.handlers(), agent.listeners(), closing)
+        await connection.flush()
+        try:
+            await agent.close()
+        except LogError as error:
+            logger.error("a log could not be closed: %s", error)
+        await services.close()
+        tasks.cancel_scope.cancel()
+    transport.release()
+
+
+async def _stop_when_gone(transport: stdio.StdioTransport, connection: Connection) -> None:
+    await transport.peer_gone.wait()
+    connection.stop()
+
+
+async def _stop_on_signal(connection: Connection) -> None:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGHUP, signal.SIGINT) as signals:
+        async for _ in signals:
+            connection.stop()
+
+
+def _exit_in_any_case() -> None:
+    """End the process soon even when a thread hangs in a system call that nothing can interrupt."""
+    timer = threading.Timer(LAST_BREATH, os._exit, (0,))
+    timer.daemon = True
+    timer.start()

@@ -1,0 +1,104 @@
+"""The person's settings: built in, `settings.toml`, environment, command line; later ones win.
+
+Only the person's own files are read. What a workspace brings along (`.wayline/`) does not count: a
+hostile repository must not be able to set a base URL and take a key.
+
+    SettingsError    a file that cannot be used; the message names the file, the place and the reason
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from wayline.homes import Homes
+from wayline.loop.base import Limits
+from wayline.models.catalog import DEFAULT_MODEL, ProviderConfig
+from wayline.permissions.modes import Mode
+
+SETTINGS_FILE = "settings.toml"
+CREDENTIALS_FILE = "credentials.toml"
+WORKSPACE_FOLDER = ".wayline"
+
+T = TypeVar("T")
+
+
+class SettingsError(Exception):
+    """A settings or credentials file that cannot be used."""
+
+
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of every table: an unknown key is a typing mistake, and said."""
+
+
+class PermissionSettings(Table, frozen=True):
+    """`[permissions]`: how many seconds a question waits for the person."""
+
+    patience: float = 30 * 60
+
+
+class Settings(Table, frozen=True):
+    """`settings.toml`. `plugins` holds each plugin's own table under its name."""
+
+    model: str = DEFAULT_MODEL
+    mode: Mode = "ask"
+    providers: dict[str, ProviderConfig] = {}
+    limits: Limits = Limits()
+    permissions: PermissionSettings = PermissionSettings()
+    plugins: dict[str, dict[str, Any]] = {}
+
+
+class Credentials(Table, frozen=True):
+    """`credentials.toml`: `[keys]`, a key for each provider's name."""
+
+    keys: dict[str, str] = {}
+
+
+def load(
+    homes: Homes, environ: Mapping[str, str] = os.environ, model: str | None = None, mode: str | None = None
+) -> Settings:
+    """The settings in force; `model` and `mode` are the command line's. Raises `SettingsError`."""
+    settings = _read(homes.config / SETTINGS_FILE, Settings)
+    chosen: dict[str, Any] = {
+        "model": model or environ.get("WAYLINE_MODEL"),
+        "mode": mode or environ.get("WAYLINE_MODE"),
+    }
+    asked = {name: value for name, value in chosen.items() if value}
+    try:
+        return msgspec.convert({**_shallow(settings), **asked}, Settings)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"command line or environment: {error}") from None
+
+
+def _shallow(settings: Settings) -> dict[str, Any]:
+    return msgspec.structs.asdict(settings)
+
+
+def read_credentials(homes: Homes) -> Credentials:
+    """The keys on file; none when there is no file. Raises `SettingsError`."""
+    return _read(homes.config / CREDENTIALS_FILE, Credentials)
+
+
+def _read(path: Path, kind: type[T]) -> T:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return kind()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: {error}") from None
+    import tomllib
+
+    try:
+        return msgspec.convert(tomllib.loads(text), kind)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise SettingsError(f"{path}: {error}") from None
+
+
+def ignored_in(workspace: Path) -> list[str]:
+    """One line about what of a workspace is left out, none when it brings nothing."""
+    folder = workspace / WORKSPACE_FOLDER
+    if not folder.exists():
+        return []
+    return [f"{folder} is ignored: settings, hooks, skills and servers of a workspace do not count yet"]
