@@ -209,11 +209,12 @@ class Translator:
             return [self._begin(begun, -1), *self._end(result)]
         output = ToolOutput(result.content, result.is_error, meta=result.meta or {})
         shown = self._presenter.present_result(call.call.name, call.call.arguments, output, self._workspace)
+        content = cards.contents(shown or call.shown.cards, self._workspace)
         return [
             ToolCallChanged(
                 call.wire_id,
                 status="failed" if result.is_error else "completed",
-                content=cards.contents(shown or call.shown.cards, self._workspace),
+                content=content or None,
                 raw_output=raw_output(result),
             )
         ]
