@@ -105,9 +105,13 @@ class Editor:
         if request_id is None:
             request_id = self._next_id
             self._next_id += 1
-        self._asked[request_id] = method
+        self.expect(request_id, method)
         await self.send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
         return request_id
+
+    def expect(self, request_id: Any, method: str) -> None:
+        """A request of this id and method goes out in some other way."""
+        self._asked[request_id] = method
 
     async def answered(self, request_id: Any) -> Any:
         """The result of a request. Raises `Refused`."""
@@ -141,7 +145,7 @@ class Editor:
                 await news.wait()
         raise AssertionError(f"no {what} within {PATIENCE} s; last frames: {self.frames[-5:]}")
 
-    async def update(self, kind: str, start: int = 0, **members: Any) -> Frame:
+    async def update(self, kind: str, start: int = 0, /, **members: Any) -> Frame:
         """The first update of a kind with these members."""
 
         def wanted(frame: Frame) -> bool:

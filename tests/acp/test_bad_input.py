@@ -215,7 +215,7 @@ async def test_lines_that_end_in_cr_lf_are_taken(play: Play, workspace: Path):
     async with play(DONE) as client:
         await client.begin("initialize", {"protocolVersion": 1}, "warm")
         frame = {"jsonrpc": "2.0", "id": "crlf", "method": "initialize", "params": {"protocolVersion": 1}}
-        client._asked["crlf"] = "initialize"
+        client.expect("crlf", "initialize")
         await client.send_line(json.dumps(frame).encode() + b"\r")
         assert (await client.answered("crlf"))["protocolVersion"] == 1
 

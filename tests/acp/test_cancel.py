@@ -1,5 +1,6 @@
 """A cancel is an answer within a second, never an error, and nothing of it stays behind."""
 
+import json
 import os
 import time
 from pathlib import Path
@@ -119,14 +120,27 @@ async def test_when_idle_or_twice_it_means_nothing(play: Play, workspace: Path):
         assert await client.prompt(session, "again") == "end_turn"
 
 
-async def test_right_behind_its_prompt_it_does_not_overtake_it(play: Play, workspace: Path):
-    async with play(HANG, DONE) as client:
+async def test_right_behind_its_prompt_it_does_not_overtake_it(play: Play, workspace: Path, home: Path):
+    async with play(DONE) as client:
         await client.initialize()
         session = await client.new(workspace)
-        request_id = await client.begin_prompt(session, "go")
-        await client.cancel(session)
-        assert (await client.answered(request_id))["stopReason"] == "cancelled"
+        prompt = {"sessionId": session, "prompt": [{"type": "text", "text": "go"}]}
+        client.expect("p", "session/prompt")
+        await client.send_line(
+            b"\n".join(
+                json.dumps({"jsonrpc": "2.0", **frame}).encode()
+                for frame in (
+                    {"id": "p", "method": "session/prompt", "params": prompt},
+                    {"method": "session/cancel", "params": {"sessionId": session}},
+                )
+            )
+        )
+        assert (await client.answered("p"))["stopReason"] == "cancelled"
         assert await client.prompt(session, "again") == "end_turn"
+    assert [end["reason"]["kind"] for end in of_type(log_of(home, session), "turn/end")] == [
+        "aborted",
+        "completed",
+    ]
 
 
 async def test_it_ends_the_prompts_that_wait_and_keeps_their_words(play: Play, workspace: Path, home: Path):

@@ -8,6 +8,7 @@ import logging
 from contextlib import aclosing
 
 import anyio
+import anyio.lowlevel
 import msgspec
 
 from wayline.log.codec import LogError
@@ -115,6 +116,8 @@ class Turn:
 
     async def _steps(self) -> TurnEndReason:
         for step in range(1, self._limits.steps + 1):
+            # A prompt cancelled while it waited must not begin a request.
+            await anyio.lowlevel.checkpoint()
             await self._log.wait_for_followers(self._limits.followers_behind)
             self._step = step
             self._log.append(StepStart(self._number, step))
