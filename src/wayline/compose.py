@@ -46,8 +46,12 @@ class Program:
         self._settings = chosen
         self._models = Models(homes, chosen)
         self.default_model = self._models.default
-        self.presenter = Tools(chosen)
+        self._tools = Tools(chosen)
         self._preloading: threading.Thread | None = None
+
+    @property
+    def presenter(self) -> "Tools":
+        return self._tools
 
     def models(self) -> Sequence[ModelChoice]:
         return self._models.choices
@@ -70,11 +74,11 @@ class Program:
     def _import_all(self) -> None:
         from wayline.loop import loop  # noqa: F401
 
-        self.presenter.registry()
+        self._tools.registry()
         self._models.get(self.default_model)
 
     async def load_tools(self) -> None:
-        await anyio.to_thread.run_sync(self.presenter.registry)
+        await anyio.to_thread.run_sync(self._tools.registry)
 
     async def run_turn(
         self,
@@ -91,7 +95,7 @@ class Program:
         from wayline.loop.parts import Parts
 
         parts = Parts(
-            self._models.get(model), self.presenter.registry(), asker, mode, self._settings.limits
+            self._models.get(model), self._tools.registry(), asker, mode, self._settings.limits
         )
         return await Turn(session, parts, cancellation).run(said)
 

@@ -51,11 +51,14 @@ class Services(Protocol):
     """What the agent needs of the rest of the program."""
 
     registry: Registry
-    presenter: Presenter
     default_mode: Mode
     default_model: str
     #: seconds a question waits for the person
     patience: float
+
+    @property
+    def presenter(self) -> Presenter:
+        """Whoever knows how calls are shown."""
 
     def models(self) -> Sequence[ModelChoice]:
         """The models a person can choose from."""
@@ -390,7 +393,7 @@ class Agent:
 
     def _mode(self, session: Session) -> Mode:
         chosen = session.state.meta.mode
-        return chosen if chosen in MODES else self._services.default_mode  # type: ignore[return-value]
+        return chosen if chosen in MODES else self._services.default_mode
 
     def _model(self, session: Session) -> str:
         chosen = session.state.meta.model

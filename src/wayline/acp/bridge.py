@@ -5,10 +5,11 @@ Pure but for what it must remember of calls that are still open: which cards the
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from wayline.acp import cards, limits
 from wayline.acp.schema import (
@@ -53,8 +54,7 @@ from wayline.projections.state import State
 from wayline.tools.cards import Presentation, Presenter, TerminalCard, ToolOutput
 
 
-@dataclass
-class _OpenCall:
+class _OpenCall(msgspec.Struct):
     """A call on its way: its id on the wire, what it shows, and the end of its output so far."""
 
     wire_id: str

@@ -1,7 +1,7 @@
 """Where logs lie under the data home: `sessions/<folder for the cwd>/<session id>/log.jsonl`."""
 
-import hashlib
 import re
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,6 +32,7 @@ class SessionFolders:
 
 
 def _folder_name(cwd: str) -> str:
-    """Readable, unique for the path, and short enough for any file system."""
+    """Readable, and short enough for any file system. Two paths may share a folder: ids keep sessions
+    apart, and each log names its own cwd."""
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(cwd).name)[-48:]
-    return f"{readable}-{hashlib.sha256(cwd.encode(errors='surrogateescape')).hexdigest()[:12]}"
+    return f"{readable}-{zlib.crc32(cwd.encode(errors='surrogateescape')):08x}"

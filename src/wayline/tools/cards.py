@@ -4,9 +4,10 @@ Nothing here imports pydantic, which an editor's first session must not wait for
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
+
+import msgspec
 
 from wayline.log.content import Image, Text
 
@@ -16,8 +17,7 @@ ToolKind = Literal[
 ]
 
 
-@dataclass(frozen=True)
-class ToolOutput:
+class ToolOutput(msgspec.Struct, frozen=True):
     """What a call gave.
 
     `meta` is kept with the result in the log. Keys in use: `changed` (bool, it changed something),
@@ -30,19 +30,17 @@ class ToolOutput:
     is_error: bool = False
     error_name: str | None = None
     error_code: str | None = None
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Location:
+class Location(msgspec.Struct, frozen=True):
     """A place in a file; `line` is 0-based, as editors use it."""
 
     path: str
     line: int | None = None
 
 
-@dataclass(frozen=True)
-class DiffCard:
+class DiffCard(msgspec.Struct, frozen=True):
     """A change of one file; `old` is None for a new one."""
 
     path: str
@@ -50,15 +48,13 @@ class DiffCard:
     new: str
 
 
-@dataclass(frozen=True)
-class TextCard:
+class TextCard(msgspec.Struct, frozen=True):
     """Text in Markdown."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class TerminalCard:
+class TerminalCard(msgspec.Struct, frozen=True):
     """Output of a command, as plain text; it grows by `tool/progress` while the command runs."""
 
     text: str = ""
@@ -67,8 +63,7 @@ class TerminalCard:
 Card = DiffCard | TextCard | TerminalCard
 
 
-@dataclass(frozen=True)
-class Presentation:
+class Presentation(msgspec.Struct, frozen=True):
     """How a call is shown: what an editor's tool card needs."""
 
     title: str
