@@ -5,7 +5,6 @@ begun in the background once the first session was answered.
 """
 
 import logging
-import os
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ import anyio.to_thread
 
 from wayline import settings
 from wayline.acp.options import ModelChoice
+from wayline.chosen_models import Models
 from wayline.homes import Homes
 from wayline.log.events import TurnEndReason
 from wayline.loop.base import Asker, Cancellation, Prompt
@@ -26,14 +26,9 @@ from wayline.settings import Settings
 from wayline.tools.cards import Card, Presentation, ToolOutput
 
 if TYPE_CHECKING:
-    from wayline.models.base import Model
     from wayline.tools.registry import ToolRegistry
 
 logger = logging.getLogger(__name__)
-
-
-class UnusableModel(Exception):
-    """The model of the settings or the command line cannot be used; the message says why."""
 
 
 class Program:
@@ -94,9 +89,7 @@ class Program:
         from wayline.loop.loop import Turn
         from wayline.loop.parts import Parts
 
-        parts = Parts(
-            self._models.get(model), self._tools.registry(), asker, mode, self._settings.limits
-        )
+        parts = Parts(self._models.get(model), self._tools.registry(), asker, mode, self._settings.limits)
         return await Turn(session, parts, cancellation).run(said)
 
     def workspace_warnings(self, cwd: Path) -> Sequence[str]:
@@ -134,68 +127,3 @@ class Tools:
         self, name: str, arguments: str, output: ToolOutput, workspace: Path
     ) -> tuple[Card, ...]:
         return self.registry().present_result(name, arguments, output, workspace)
-
-
-class Models:
-    """The models there are, made when first used."""
-
-    def __init__(self, homes: Homes, chosen: Settings) -> None:
-        from wayline.models.catalog import PROVIDERS
-
-        self._homes = homes
-        self._made: dict[str, Model] = {}
-        self._providers = {**PROVIDERS, **chosen.providers}
-        if base := os.environ.get("DEEPSEEK_BASE_URL"):
-            import msgspec
-
-            self._providers["deepseek"] = msgspec.structs.replace(
-                self._providers["deepseek"], base_url=base
-            )
-        self.choices = [
-            ModelChoice(f"{provider}/{name}", name, provider)
-            for provider, config in self._providers.items()
-            for name in config.models
-        ]
-        self.default = self._named(chosen.model)
-        if self.default not in [choice.id for choice in self.choices]:
-            provider = self.default.partition("/")[0].partition(":")[0]
-            self.choices.insert(0, ModelChoice(self.default, self.default, provider))
-
-    def _named(self, model: str) -> str:
-        kind = model.partition(":")[0]
-        if kind in ("scripted", "replay") or "/" in model:
-            return model
-        return next((choice.id for choice in self.choices if choice.name == model), f"deepseek/{model}")
-
-    def get(self, model: str) -> "Model":
-        """The model of that id."""
-        if model not in self._made:
-            self._made[model] = self._make(model)
-        return self._made[model]
-
-    def _make(self, model: str) -> "Model":
-        kind, _, argument = model.partition(":")
-        if kind == "scripted":
-            from wayline.models.scripted import DEMO, ScriptedModel, load_script
-
-            return ScriptedModel(load_script(Path(argument) if argument else DEMO), model)
-        raise UnusableModel(f"no model {model}")
-
-    def window(self, model: str) -> int | None:
-        if model.partition(":")[0] in ("scripted", "replay"):
-            return 100_000
-        return self._providers[model.partition("/")[0]].context_window
-
-    def takes_images(self, model: str) -> bool:
-        return False
-
-    def missing_credentials(self, model: str) -> str | None:
-        if model.partition(":")[0] in ("scripted", "replay"):
-            return None
-        config = self._providers[model.partition("/")[0]]
-        if config.key_env and not os.environ.get(config.key_env):
-            return f"set {config.key_env}"
-        return None
-
-    async def close(self) -> None:
-        pass

@@ -10,7 +10,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import acp
 from acp import schema
@@ -126,7 +126,7 @@ async def _second_process(workspace: Path, home: Path, session_id: str) -> list[
 def _agent(terminal: Terminal, workspace: Path, home: Path) -> Any:
     environment = {**os.environ, "WAYLINE_HOME": str(home)}
     return acp.spawn_agent_process(
-        terminal, str(command()), "acp", "--model", "scripted", env=environment, cwd=workspace
+        cast(acp.Client, terminal), str(command()), "acp", "--model", "scripted", env=environment, cwd=workspace
     )
 
 

@@ -11,6 +11,7 @@ import anyio.abc
 
 from wayline import compose, homes, settings
 from wayline.acp.agent import Agent
+from wayline.chosen_models import UnusableModel
 from wayline.log.codec import LogError
 from wayline.wire import stdio
 from wayline.wire.jsonrpc import Connection
@@ -28,7 +29,7 @@ def run(model: str | None, mode: str | None) -> int:
     try:
         chosen = settings.load(places, model=model, mode=mode)
         services = compose.Program(places, chosen)
-    except (settings.SettingsError, compose.UnusableModel) as error:
+    except (settings.SettingsError, UnusableModel) as error:
         sys.stderr.write(f"wayline: {error}\n")
         return 1
     wire_in, wire_out = stdio.claim()

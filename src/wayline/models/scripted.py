@@ -1,21 +1,29 @@
 """A model that plays a script: one JSON list a line, a line for each request of a session.
 
+A line's items are `{"text"}`, `{"deltas": [...]}` (text in these pieces), `{"reasoning"}`,
+`{"call": {"id", "name", "arguments"}}` (an object, or a string as it is), `{"usage"}`,
+`{"pause": seconds}`, `{"hang": true}`, `{"error": {"code", "message", "retry_after"?}}`,
+`{"finish": kind}`, and `{"cut": true}` for a stream that breaks off. A first item `{"for": purpose}`
+keeps a line for requests of that purpose.
+
     ScriptError    a script that cannot be read; the message names file, line and reason
 """
 
 import json
 import re
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import anyio
+import msgspec
 
 from wayline.log.content import (
     BlockEnd,
     BlockStart,
     Chunk,
     Finish,
+    FinishKind,
     FinishReason,
     Reasoning,
     ReasoningDelta,
@@ -26,8 +34,17 @@ from wayline.log.content import (
     Usage,
     UsageChunk,
 )
-from wayline.models.base import ModelError, ModelRequest, NoCredentials, Unavailable
+from wayline.models.base import (
+    ContextOverflow,
+    ModelError,
+    ModelRequest,
+    NoCredentials,
+    Purpose,
+    RequestRefused,
+    Unavailable,
+)
 
+#: the script that `wayline demo` plays
 DEMO = Path(__file__).with_name("demo.jsonl")
 
 
@@ -35,60 +52,149 @@ class ScriptError(Exception):
     """A script that cannot be read."""
 
 
-def load_script(path: Path) -> list[list[dict[str, Any]]]:
-    """The steps of a script file."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+class ScriptedCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A tool call of a script."""
+
+    name: str
+    arguments: dict[str, Any] | str
+    id: str = ""
+
+
+class ScriptedError(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A failure of a script; `retry_after` in seconds."""
+
+    code: Literal["AUTH", "REQUEST_REFUSED", "CONTEXT_OVERFLOW", "UNAVAILABLE", "PROVIDER"]
+    message: str
+    retry_after: float | None = None
+
+
+class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"purpose": "for"}):
+    """One item of a line; exactly one member is given."""
+
+    text: str | None = None
+    deltas: tuple[str, ...] | None = None
+    reasoning: str | None = None
+    call: ScriptedCall | None = None
+    usage: Usage | None = None
+    pause: float | None = None
+    hang: Literal[True] | None = None
+    error: ScriptedError | None = None
+    finish: FinishKind | None = None
+    cut: Literal[True] | None = None
+    purpose: Purpose | None = None
+
+
+Line = tuple[Item, ...]
+
+
+def parse(lines: Sequence[str], source: str) -> list[Line]:
+    """The lines of a script, empty ones left out. Raises `ScriptError`."""
+    script: list[Line] = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            items = msgspec.json.decode(line, type=Line)
+        except msgspec.MsgspecError as error:
+            raise ScriptError(f"{source}, line {number}: {error}") from None
+        for item in items:
+            if sum(value is not None for value in msgspec.structs.astuple(item)) != 1:
+                raise ScriptError(f"{source}, line {number}: an item has exactly one member")
+        script.append(items)
+    return script
+
+
+def load(path: Path) -> "ScriptedModel":
+    """A model of a script file. Raises `ScriptError`."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ScriptError(f"cannot read the script {path}: {error}") from None
+    return ScriptedModel(parse(text.splitlines(), str(path)), name=path.name)
 
 
 class ScriptedModel:
-    """Plays its steps; a session's place in them is the number of requests it made before."""
+    """Plays its lines. A session's place is the number of requests it made before, so that it goes on
+    where it was after a restart."""
 
     provider = "scripted"
+    context_window: int | None = None
     takes_images = True
 
-    def __init__(self, steps: Sequence[Sequence[dict[str, Any]]], name: str = "scripted") -> None:
-        self._steps = steps
+    def __init__(self, script: Sequence[Line], name: str = "script") -> None:
         self.name = name
-        self.context_window: int | None = 100_000
+        self._lines: Mapping[Purpose, list[Line]] = {
+            purpose: [line for line in script if _purpose(line) == purpose]
+            for purpose in ("turn", "title", "summary")
+        }
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
-        if request.ordinal >= len(self._steps):
-            raise ModelError(f"request {request.ordinal + 1} of a script with {len(self._steps)} lines")
-        index, calls, usage = 0, False, Usage()
-        for item in self._steps[request.ordinal]:
-            if "text" in item:
-                for chunk in _text(index, item["text"]):
-                    yield chunk
-                index += 1
-            elif "reasoning" in item:
-                yield BlockStart(index, "reasoning")
-                yield ReasoningDelta(index, item["reasoning"])
-                yield BlockEnd(index, Reasoning(item["reasoning"]))
-                index += 1
-            elif "call" in item:
-                calls = True
-                call = item["call"]
-                arguments = call["arguments"]
-                raw = arguments if isinstance(arguments, str) else json.dumps(arguments)
-                yield BlockStart(index, "tool-call")
-                yield ToolCallDelta(index, call["id"], raw, call["name"])
-                yield BlockEnd(index, ToolCall(call["id"], call["name"], raw))
-                index += 1
-            elif "usage" in item:
-                usage = Usage(item["usage"]["inputTokens"], item["usage"]["outputTokens"])
-            elif "pause" in item:
-                await anyio.sleep(item["pause"])
-            elif "hang" in item:
+        """Play the line of `request.ordinal`."""
+        lines = self._lines[request.purpose]
+        if request.ordinal >= len(lines):
+            raise ModelError(
+                f"the script {self.name} has {len(lines)} lines and was asked for line {request.ordinal + 1}"
+            )
+        index, kind, usage = 0, "stop", Usage()
+        for item in lines[request.ordinal]:
+            if item.pause is not None:
+                await anyio.sleep(item.pause)
+            elif item.hang:
                 await anyio.sleep_forever()
-            elif "error" in item:
-                kinds = {"AUTH": NoCredentials, "UNAVAILABLE": Unavailable}
-                raise kinds.get(item["error"]["code"], ModelError)(item["error"]["message"])
+            elif item.error is not None:
+                raise _failure(item.error)
+            elif item.cut:
+                raise Unavailable("the script cut the answer off")
+            else:
+                usage, kind = item.usage or usage, item.finish or ("tool-calls" if item.call else kind)
+                for chunk in _block(index, item, request.ordinal):
+                    yield chunk
+                    index += isinstance(chunk, BlockEnd)
         yield UsageChunk(usage)
-        yield Finish(FinishReason("tool-calls" if calls else "stop"))
+        yield Finish(FinishReason(kind))  # type: ignore[arg-type]
 
 
-def _text(index: int, text: str) -> Iterator[Chunk]:
+def _purpose(line: Line) -> Purpose:
+    return (line[0].purpose if line else None) or "turn"
+
+
+def _block(index: int, item: Item, ordinal: int) -> Iterator[Chunk]:
+    """The chunks of one item; none for an item that is no content."""
+    if item.text is not None:
+        yield from _text(index, re.findall(r"\S+\s*|\s+", item.text))
+    elif item.deltas is not None:
+        yield from _text(index, item.deltas)
+    elif item.reasoning is not None:
+        yield BlockStart(index, "reasoning")
+        yield ReasoningDelta(index, item.reasoning)
+        yield BlockEnd(index, Reasoning(item.reasoning))
+    elif item.call is not None:
+        call = item.call
+        arguments = call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments)
+        call_id = call.id or f"script_{ordinal}_{index}"
+        yield BlockStart(index, "tool-call")
+        yield ToolCallDelta(index, call_id, arguments, call.name)
+        yield BlockEnd(index, ToolCall(call_id, call.name, arguments))
+
+
+def _text(index: int, deltas: Sequence[str]) -> Iterator[Chunk]:
+    if not any(deltas):
+        return
     yield BlockStart(index, "text")
-    for piece in re.findall(r"\S+\s*|\s+", text):
-        yield TextDelta(index, piece)
-    yield BlockEnd(index, Text(text))
+    for delta in deltas:
+        yield TextDelta(index, delta)
+    yield BlockEnd(index, Text("".join(deltas)))
+
+
+def _failure(error: ScriptedError) -> ModelError:
+    match error.code:
+        case "AUTH":
+            return NoCredentials(error.message)
+        case "REQUEST_REFUSED":
+            return RequestRefused(error.message)
+        case "CONTEXT_OVERFLOW":
+            return ContextOverflow(error.message)
+        case "UNAVAILABLE":
+            return Unavailable(error.message, error.retry_after)
+        case _:
+            return ModelError(error.message)

@@ -1,8 +1,9 @@
 """What a result may look like in the log: its size, its characters, and the shape of a failure."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from wayline.log.content import Image, Text
 from wayline.tools.base import ToolOutput

@@ -1,0 +1,181 @@
+"""The chat-completions dialect over HTTP: DeepSeek, and any server that speaks it.
+
+One request, no retries: those belong to the loop, which knows what came before a failure.
+"""
+
+import email.utils
+import time
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import aclosing
+
+import httpx2
+
+from wayline import __version__
+from wayline.log.content import Chunk
+from wayline.models import chat_stream
+from wayline.models.base import (
+    ContextOverflow,
+    ModelError,
+    ModelRequest,
+    NoCredentials,
+    RequestRefused,
+    Unavailable,
+)
+from wayline.models.catalog import ProviderConfig
+from wayline.models.chat_request import RequestEncoder
+from wayline.models.chat_stream import ChunkMaker
+from wayline.models.sse import SseDecoder
+
+CONNECT_TIMEOUT = 10.0
+#: bytes of an error's body that are read
+_ERROR_BODY = 64 * 1024
+
+
+class ChatModel:
+    """A model behind `POST {base_url}/chat/completions`.
+
+    `key` gives the key anew for each request, None when there is none.
+    """
+
+    def __init__(
+        self, provider: str, name: str, config: ProviderConfig, key: Callable[[], str | None]
+    ) -> None:
+        self.provider = provider
+        self.name = name
+        self.context_window = config.context_window
+        self.takes_images = config.takes_images
+        self._config = config
+        self._key = key
+        self._encoder = RequestEncoder(name, config)
+        self._url = config.base_url.rstrip("/") + "/chat/completions"
+        timeout = httpx2.Timeout(config.read_timeout, connect=CONNECT_TIMEOUT)
+        self._client = httpx2.AsyncClient(timeout=timeout)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
+        """Ask, and give the answer chunk by chunk."""
+        headers = self._headers()
+        body = self._encoder.body(request)
+        try:
+            async with self._client.stream("POST", self._url, content=body, headers=headers) as response:
+                if response.status_code >= 400:
+                    raise await self._failure(response)
+                answer = self._answer(response)
+                async with aclosing(response.aiter_bytes()) as parts:
+                    async for received in parts:
+                        for chunk in answer.feed(received):
+                            yield chunk
+                for chunk in answer.end():
+                    yield chunk
+        except httpx2.TimeoutException as error:
+            raise Unavailable(f"{self.provider} did not answer in time ({type(error).__name__})") from None
+        except httpx2.TransportError as error:
+            raise Unavailable(f"no connection to {self.provider}: {error or type(error).__name__}") from None
+        except (httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
+            raise RequestRefused(f"{self._url} is not a URL that can be asked: {error}") from None
+
+    def _headers(self) -> dict[str, str]:
+        headers = {
+            "content-type": "application/json",
+            "accept": "text/event-stream",
+            "user-agent": f"wayline/{__version__}",
+            **self._config.headers,
+        }
+        if self._config.key_env is None:
+            return headers
+        key = self._key()
+        if not key:
+            raise NoCredentials(f"{self.provider} needs a key: set {self._config.key_env}")
+        return {**headers, "authorization": f"Bearer {key}"}
+
+    def _answer(self, response: httpx2.Response) -> "StreamedAnswer | WholeAnswer":
+        if "json" in response.headers.get("content-type", ""):
+            return WholeAnswer()
+        return StreamedAnswer(self.provider, "ends_with_done" in self._config.quirks)
+
+    async def _failure(self, response: httpx2.Response) -> ModelError:
+        said = await self._words(response)
+        status = response.status_code
+        full = f"{self.provider} answered {status}: {said}"
+        if status in (401, 403):
+            return NoCredentials(full)
+        if status == 402:
+            return RequestRefused(f"{full} (the account's balance does not cover the request)")
+        if status in (408, 409, 425, 429) or status >= 500:
+            return Unavailable(full, _retry_after(response.headers.get("retry-after")))
+        return ContextOverflow(full) if chat_stream.is_overflow(said) else RequestRefused(full)
+
+    async def _words(self, response: httpx2.Response) -> str:
+        body = b""
+        async for received in response.aiter_bytes():
+            body += received
+            if len(body) > _ERROR_BODY:
+                break
+        try:
+            said = chat_stream.words(httpx2.Response(200, content=body).json())
+        except ValueError:
+            said = body.decode("utf-8", "replace").strip()[: chat_stream.WORDS]
+        key = self._key() or ""
+        return said.replace(key, "…") if key else said
+
+
+class StreamedAnswer:
+    """The body of a streamed answer: server-sent events, and `[DONE]` behind the last."""
+
+    def __init__(self, provider: str, ends_with_done: bool) -> None:
+        self._provider = provider
+        self._ends_with_done = ends_with_done
+        self._events = SseDecoder()
+        self._maker = ChunkMaker()
+        self._done = False
+
+    def feed(self, received: bytes) -> Iterator[Chunk]:
+        """The chunks of what came. Raises `ModelError` for what is wrong with it."""
+        yield from self._take(self._events.feed(received))
+
+    def _take(self, events: list[bytes]) -> Iterator[Chunk]:
+        for data in events:
+            if data == b"[DONE]":
+                self._done = True
+            elif not self._done:
+                yield from self._maker.take(chat_stream.decode(data))
+
+    def end(self) -> Iterator[Chunk]:
+        """What closes the answer. Raises `Unavailable` when it was cut."""
+        yield from self._take(self._events.end())
+        if not self._done and (self._ends_with_done or self._maker.finish_reason is None):
+            raise Unavailable(f"{self._provider} cut the answer off")
+        yield from self._maker.end()
+
+
+class WholeAnswer:
+    """The body of an answer that a server sent at once, as JSON, though a stream was asked for."""
+
+    def __init__(self) -> None:
+        self._body = b""
+
+    def feed(self, received: bytes) -> Iterator[Chunk]:
+        """Nothing yet: the body is one value."""
+        self._body += received
+        yield from ()
+
+    def end(self) -> Iterator[Chunk]:
+        """All of it. Raises `ModelError` for what is wrong with it."""
+        maker = ChunkMaker()
+        yield from maker.take(chat_stream.decode(self._body))
+        yield from maker.end()
+
+
+def _retry_after(header: str | None) -> float | None:
+    """Seconds to wait, from either form of `Retry-After` (RFC 9110, section 10.2.3)."""
+    if header is None:
+        return None
+    if header.strip().isdecimal():
+        return float(header)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
+    except ValueError:
+        return None
