@@ -1,14 +1,13 @@
 """A cancel is an answer within a second, never an error, and nothing of it stays behind."""
 
 import json
-import os
 import time
 from pathlib import Path
 
-import anyio
 import pytest
 from tests.acp.conftest import DONE, Play, call, log_of, of_type, todos
-from tests.editor import PATIENCE, Editor, no_answer
+from tests.editor import Editor, no_answer
+from tests.processes import gone, pid_in
 
 pytestmark = pytest.mark.anyio
 
@@ -195,27 +194,3 @@ async def test_a_list_that_was_written_is_sent_before_the_answer(play: Play, wor
         await client.update("tool_call", kind="execute")
         await cancelled(client, session, request_id)
         assert client.plans() == [[{"content": "a", "priority": "medium", "status": "in_progress"}]]
-
-
-async def pid_in(file: Path) -> int:
-    """The process id a command wrote down."""
-    with anyio.fail_after(PATIENCE):
-        while not (file.exists() and file.read_text(encoding="utf-8").strip()):
-            await anyio.lowlevel.checkpoint()
-    return int(file.read_text(encoding="utf-8"))
-
-
-async def gone(pid: int) -> None:
-    """Wait until there is no such process."""
-    with anyio.fail_after(PATIENCE):
-        while alive(pid):
-            await anyio.lowlevel.checkpoint()
-
-
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    state = Path(f"/proc/{pid}/stat")
-    return not state.exists() or state.read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"

@@ -76,7 +76,7 @@ class Prompt(msgspec.Struct, frozen=True):
     notices: tuple[str, ...] = ()
 
 
-class Limits(msgspec.Struct, frozen=True):
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How far a turn may go. Delays are in seconds.
 
     A failed attempt is made again after `first_delay`, doubled each time up to `longest_delay`, with

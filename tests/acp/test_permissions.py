@@ -1,0 +1,206 @@
+"""What runs without asking, what is asked about, and what each answer does."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.acp.conftest import DONE, Play, call, log_of, of_type
+from tests.editor import Editor, choose
+
+pytestmark = pytest.mark.anyio
+
+WRITE = call("write", file_path="new.txt", content="hello\n")
+RUN = call("bash", command="echo ran > ran.txt")
+
+
+def questions(client: Editor) -> list[dict[str, Any]]:
+    return [f["params"] for f in client.frames if f.get("method") == "session/request_permission"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "item", "asked", "happens"),
+    [
+        ("ask", WRITE, True, True),
+        ("ask", RUN, True, True),
+        ("accept-edits", WRITE, False, True),
+        ("accept-edits", RUN, True, True),
+        ("plan", WRITE, False, False),
+        ("plan", RUN, False, False),
+        ("full", WRITE, False, True),
+        ("full", RUN, False, True),
+    ],
+)
+async def test_the_mode_decides(
+    play: Play, workspace: Path, mode: str, item: dict[str, Any], asked: bool, happens: bool
+):
+    async with play([item], DONE, mode=mode) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        assert await client.prompt(session) == "end_turn"
+        assert bool(questions(client)) is asked
+    assert any(workspace.iterdir()) is happens
+
+
+async def test_reading_inside_the_workspace_and_the_list_are_never_asked_about(play: Play, workspace: Path):
+    (workspace / "a.txt").write_text("a", encoding="utf-8")
+    items = [
+        call("read", "1", file_path="a.txt"),
+        call("glob", "2", pattern="*"),
+        call("grep", "3", pattern="a"),
+        call("todo_write", "4", todos=[]),
+    ]
+    async with play(items, DONE) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        assert await client.prompt(session) == "end_turn"
+        assert questions(client) == []
+        done = [u["status"] for u in client.updates() if u["sessionUpdate"] == "tool_call_update"]
+        assert done == ["completed"] * 4
+
+
+@pytest.mark.parametrize("mode", ["ask", "accept-edits", "plan"])
+async def test_whatever_lies_outside_the_workspace_is_asked_about_links_resolved(
+    play: Play, workspace: Path, tmp_path: Path, mode: str
+):
+    (tmp_path / "secret.txt").write_text("secret", encoding="utf-8")
+    (workspace / "link").symlink_to(tmp_path)
+    items = [
+        call("read", "1", file_path="link/secret.txt"),
+        call("read", "2", file_path="../secret.txt"),
+        call("read", "3", file_path=str(tmp_path / "secret.txt")),
+        call("grep", "4", pattern="secret", path=".."),
+    ]
+    async with play(items, DONE, mode=mode, answer=choose("reject")) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        assert await client.prompt(session) == "end_turn"
+        assert len(questions(client)) == 4
+        assert "secret" not in client.said()
+        done = [u["status"] for u in client.updates() if u.get("status") in ("completed", "failed")]
+        assert done == ["failed"] * 4
+
+
+@pytest.mark.parametrize("mode", ["ask", "accept-edits"])
+async def test_a_write_through_a_link_that_leaves_the_workspace_is_asked_about(
+    play: Play, workspace: Path, tmp_path: Path, mode: str
+):
+    (workspace / "link").symlink_to(tmp_path)
+    item = call("write", file_path="link/out.txt", content="x")
+    async with play([item], DONE, mode=mode, answer=choose("reject")) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        assert await client.prompt(session) == "end_turn"
+        assert len(questions(client)) == 1
+    assert not (tmp_path / "out.txt").exists()
+
+
+async def test_the_question_carries_enough_to_decide_and_comes_after_its_card(play: Play, workspace: Path):
+    async with play([RUN], DONE) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        assert await client.prompt(session) == "end_turn"
+        (question,) = questions(client)
+        assert question["toolCall"]["title"] == "echo ran > ran.txt"
+        assert question["toolCall"]["kind"] == "execute"
+        assert question["toolCall"]["rawInput"] == {"command": "echo ran > ran.txt"}
+        assert [option["kind"] for option in question["options"]] == [
+            "allow_once",
+            "allow_always",
+            "reject_once",
+        ]
+        assert "echo ran > ran.txt" in question["options"][1]["name"]
+        kinds = [
+            f.get("method") if "id" in f else f["params"]["update"].get("status")
+            for f in client.frames
+            if "method" in f
+            and ("id" in f or f["params"]["update"]["sessionUpdate"] in ("tool_call", "tool_call_update"))
+        ]
+        assert kinds[:4] == ["in_progress", "pending", "session/request_permission", "in_progress"]
+
+
+async def test_allowed_once_is_asked_again_and_allowed_for_the_session_is_not(
+    play: Play, workspace: Path, home: Path
+):
+    same = [call("bash", str(n), command="echo x >> log.txt") for n in range(3)]
+    other = call("bash", "9", command="echo x >> other.txt")
+    async with play(same, DONE) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        await client.prompt(session)
+        assert len(questions(client)) == 3
+    async with play([*same, other], DONE, answer=choose("allow-session")) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        await client.prompt(session)
+        assert len(questions(client)) == 2
+    assert (workspace / "log.txt").read_text(encoding="utf-8") == "x\n" * 6
+    outcomes = [decided["outcome"] for decided in of_type(log_of(home, session), "permission/decided")]
+    assert outcomes == ["allow-session", "allow-session"]
+
+
+async def test_what_was_allowed_for_the_session_holds_after_a_load(play: Play, workspace: Path):
+    steps = ([RUN], DONE, [call("bash", "c2", command="echo ran > ran.txt")], DONE)
+    async with play(*steps, answer=choose("allow-session")) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        await client.prompt(session)
+    async with play(*steps, answer=choose("reject")) as client:
+        await client.initialize()
+        await client.load(session, workspace)
+        assert await client.prompt(session) == "end_turn"
+        assert questions(client) == []
+
+
+async def test_a_refusal_is_a_result_the_model_reads(play: Play, workspace: Path, home: Path):
+    async with play([WRITE], DONE, answer=choose("reject")) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        assert await client.prompt(session) == "end_turn"
+    assert not (workspace / "new.txt").exists()
+    (result,) = of_type(log_of(home, session), "tool/result")
+    assert result["error"]["code"] == "DENIED"
+    assert "refused" in result["content"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"outcome": {"outcome": "selected", "optionId": "no-such-option"}},
+        {"outcome": {"outcome": "selected"}},
+        {"outcome": "yes"},
+        {},
+        [],
+        "yes",
+    ],
+)
+async def test_anything_but_a_clear_yes_is_a_no(play: Play, workspace: Path, answer: Any):
+    async with play([WRITE], DONE, answer=lambda frame: answer) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        assert await client.prompt(session) == "end_turn"
+    assert not (workspace / "new.txt").exists()
+
+
+async def test_a_question_nobody_answers_is_a_no_after_its_bound(play: Play, workspace: Path, home: Path):
+    home.mkdir()
+    (home / "settings.toml").write_text("[permissions]\npatience = 0.2\n", encoding="utf-8")
+    async with play([WRITE], DONE, answer=lambda frame: None) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        assert await client.prompt(session) == "end_turn"
+    assert not (workspace / "new.txt").exists()
+    assert of_type(log_of(home, session), "permission/decided")[0]["outcome"] == "unanswered"
+
+
+async def test_a_mode_set_in_the_middle_counts_for_the_next_call(play: Play, workspace: Path):
+    async with play([WRITE, RUN], DONE, answer=lambda frame: None) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        request_id = await client.begin_prompt(session, "go")
+        question = await client.question()
+        await client.request("session/set_mode", {"sessionId": session, "modeId": "full"})
+        yes = {"outcome": {"outcome": "selected", "optionId": "allow-once"}}
+        await client.send({"jsonrpc": "2.0", "id": question["id"], "result": yes})
+        assert (await client.answered(request_id))["stopReason"] == "end_turn"
+        assert len(questions(client)) == 1
+    assert (workspace / "ran.txt").exists()
