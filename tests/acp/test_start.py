@@ -26,7 +26,6 @@ LATER = {
 HEAVY = {
     "importlib.metadata",
     "tomllib",
-    "dataclasses",
     "http.client",
     "urllib.request",
     "email.message",
