@@ -1,0 +1,1 @@
+"""One command that prints how fast Wayline is, as ratios to something measured in the same run."""
