@@ -126,7 +126,13 @@ async def _second_process(workspace: Path, home: Path, session_id: str) -> list[
 def _agent(terminal: Terminal, workspace: Path, home: Path) -> Any:
     environment = {**os.environ, "WAYLINE_HOME": str(home)}
     return acp.spawn_agent_process(
-        cast(acp.Client, terminal), str(command()), "acp", "--model", "scripted", env=environment, cwd=workspace
+        cast(acp.Client, terminal),
+        str(command()),
+        "acp",
+        "--model",
+        "scripted",
+        env=environment,
+        cwd=workspace,
     )
 
 

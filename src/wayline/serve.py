@@ -5,6 +5,8 @@ import os
 import signal
 import sys
 import threading
+from io import TextIOWrapper
+from pathlib import Path
 
 import anyio
 import anyio.abc
@@ -25,7 +27,7 @@ LAST_BREATH = 1.8
 def run(model: str | None, mode: str | None) -> int:
     """Serve until the client closes its side, or a signal says so."""
     places = homes.find()
-    _log_to_stderr()
+    _log_to(places.data / "wayline.log")
     try:
         chosen = settings.load(places, model=model, mode=mode)
         services = compose.Program(places, chosen)
@@ -37,12 +39,28 @@ def run(model: str | None, mode: str | None) -> int:
     return 0
 
 
-def _log_to_stderr() -> None:
+class DiagnosticsFile(logging.FileHandler):
+    """The log file for diagnostics: made when there is something to say, begun anew when it has grown."""
+
+    LIMIT = 5_000_000
+
+    def _open(self) -> TextIOWrapper:
+        path = Path(self.baseFilename)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if path.exists() and path.stat().st_size > self.LIMIT:
+            path.unlink()
+        return open(path, "a", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600))
+
+
+def _log_to(file: Path) -> None:
+    """Diagnostics go to stderr and to a file; `WAYLINE_LOG` sets how many."""
     level = os.environ.get("WAYLINE_LOG", "warning").upper()
     known = level in ("DEBUG", "INFO", "WARNING", "ERROR")
-    logging.basicConfig(
-        stream=sys.stderr, level=level if known else "WARNING", format="wayline: %(levelname)s %(message)s"
-    )
+    to_stderr = logging.StreamHandler(sys.stderr)
+    to_stderr.setFormatter(logging.Formatter("wayline: %(levelname)s %(message)s"))
+    to_file = DiagnosticsFile(file, delay=True)
+    to_file.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s %(message)s"))
+    logging.basicConfig(level=level if known else "WARNING", handlers=[to_stderr, to_file])
 
 
 async def _serve(transport: stdio.StdioTransport, services: compose.Program) -> None:

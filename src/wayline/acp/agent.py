@@ -1,9 +1,9 @@
 """One handler a method. What takes its place in order does so in the call itself, not after an await."""
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import anyio
 import anyio.abc
@@ -12,7 +12,6 @@ import msgspec
 from wayline import __version__
 from wayline.acp import listing, options, prompt
 from wayline.acp.client import PermissionAsker
-from wayline.acp.options import ModelChoice
 from wayline.acp.schema import (
     LATEST_VERSION,
     Authenticate,
@@ -27,16 +26,17 @@ from wayline.acp.schema import (
     SetConfigOption,
     SetMode,
 )
+from wayline.acp.services import Services
+from wayline.acp.slot import Slot
 from wayline.acp.stream import UpdateStream
+from wayline.acp.workspace import absolute, mcp_notices, workspace
 from wayline.log.codec import LogError
 from wayline.log.events import SessionConfig, SessionMode, TurnEndReason
-from wayline.loop.base import Asker, Cancellation
 from wayline.loop.base import Prompt as TurnPrompt
 from wayline.permissions.modes import MODES, Mode
-from wayline.sessions.registry import Registry, UnknownSession, WrongWorkspace, check_workspace
+from wayline.sessions.registry import UnknownSession, WrongWorkspace, check_workspace
 from wayline.sessions.session import Session
-from wayline.sessions.turns import Ticket, Turns
-from wayline.tools.cards import Presenter
+from wayline.sessions.turns import Ticket
 from wayline.wire.errors import AuthRequired, InternalError, InvalidParams, ResourceNotFound, RpcError
 from wayline.wire.jsonrpc import Connection, Handler, Listener, Request, decode_params
 
@@ -45,76 +45,6 @@ logger = logging.getLogger(__name__)
 #: Clients register a session only after the answer that names it, some of them late.
 COMMANDS_DELAY = 0.1
 API_KEY_METHOD = "api-key"
-
-
-class Services(Protocol):
-    """What the agent needs of the rest of the program."""
-
-    registry: Registry
-    default_mode: Mode
-    default_model: str
-    #: seconds a question waits for the person
-    patience: float
-
-    @property
-    def presenter(self) -> Presenter:
-        """Whoever knows how calls are shown."""
-
-    def models(self) -> Sequence[ModelChoice]:
-        """The models a person can choose from."""
-
-    def window(self, model: str) -> int | None:
-        """The model's context window in tokens, when known."""
-
-    def takes_images(self, model: str) -> bool:
-        """Whether the model can be sent images."""
-
-    def missing_credentials(self, model: str) -> str | None:
-        """What to set so that the model can be used; None when it can. Reads the environment anew."""
-
-    def preload(self) -> None:
-        """Begin to load what the first prompt needs, in the background."""
-
-    async def load_tools(self) -> None:
-        """Return when tools can be presented and run."""
-
-    async def run_turn(
-        self,
-        session: Session,
-        model: str,
-        mode: Callable[[], Mode],
-        asker: Asker,
-        said: TurnPrompt,
-        cancellation: Cancellation,
-    ) -> TurnEndReason:
-        """Run one turn to its end. Raises `LogError`."""
-
-    def workspace_warnings(self, cwd: Path) -> Sequence[str]:
-        """Lines for stderr about what of a workspace is being ignored."""
-
-
-class Slot:
-    """A session's place here: its queue of prompts, and the open session once there is one."""
-
-    def __init__(self, session_id: str) -> None:
-        self.id = session_id
-        self.turns = Turns()
-        #: held while the session is opened or closed
-        self.changing = anyio.Lock()
-        self.session: Session | None = None
-        self.stream: UpdateStream | None = None
-        self.stream_scope = anyio.CancelScope()
-        #: what the next turn tells the person
-        self.notices: list[str] = []
-
-    async def opened(self) -> tuple[Session, UpdateStream]:
-        """The open session; waits while it is being opened. Raises `ResourceNotFound`."""
-        if self.session is None:
-            async with self.changing:
-                pass
-        if self.session is None or self.stream is None:
-            raise ResourceNotFound(f"session {self.id} is not open; load it first", sessionId=self.id)
-        return self.session, self.stream
 
 
 class Agent:
@@ -181,7 +111,7 @@ class Agent:
 
     async def new_session(self, request: Request) -> object:
         params = request.decode(NewSession)
-        cwd = _workspace(params)
+        cwd = workspace(params)
         model = self._services.default_model
         self._require_credentials(model)
         try:
@@ -189,7 +119,7 @@ class Agent:
         except (LogError, OSError) as error:
             raise InternalError(f"the session's log cannot be made: {error}") from None
         slot = Slot(session.id)
-        slot.notices += _mcp_notices(params)
+        slot.notices += mcp_notices(params)
         self._slots[session.id] = slot
         self._begin_stream(slot, session, cwd)
         request.after_answer(lambda: self._announce(slot))
@@ -201,10 +131,10 @@ class Agent:
         return self._load(request, params, slot)
 
     async def _load(self, request: Request, params: LoadSession, slot: Slot) -> object:
-        cwd = _workspace(params)
+        cwd = workspace(params)
         async with slot.changing:
             session, stream = await self._open(slot, cwd)
-            slot.notices = _mcp_notices(params)
+            slot.notices = mcp_notices(params)
             await self._services.load_tools()
             await stream.replay()
         request.after_answer(stream.resume)
@@ -228,7 +158,7 @@ class Agent:
 
     async def list_sessions(self, request: Request) -> object:
         params = request.decode(ListSessions)
-        cwd = _absolute(params.cwd) if params.cwd is not None else None
+        cwd = absolute(params.cwd) if params.cwd is not None else None
         return listing.page(await self._services.registry.list(cwd), params.cursor)
 
     def close_session(self, request: Request) -> Awaitable[object]:
@@ -405,44 +335,6 @@ class Agent:
 
     def _settings(self, session: Session) -> dict[str, Any]:
         return {"modes": options.modes(self._mode(session)), "configOptions": self._config_options(session)}
-
-
-def _workspace(params: NewSession) -> Path:
-    """The working directory, links resolved. Raises `InvalidParams`."""
-    directories = _lenient_list(params.additional_directories)
-    if any(isinstance(directory, str) for directory in directories):
-        raise InvalidParams(
-            "additional directories are not supported; open them as sessions of their own",
-            path="params.additionalDirectories",
-        )
-    path = _absolute(params.cwd)
-    if not path.is_dir():
-        raise InvalidParams(f"{params.cwd} is not an existing directory", path="params.cwd")
-    return path.resolve()
-
-
-def _absolute(cwd: str) -> Path:
-    path = Path(cwd)
-    if "\0" in cwd or not path.is_absolute():
-        raise InvalidParams(f"{cwd!r} is not an absolute path", path="params.cwd")
-    return path
-
-
-def _lenient_list(raw: msgspec.Raw) -> list[Any]:
-    """A list whose form the schema lets us be lenient about (`x-deserialize-default-on-error`)."""
-    try:
-        return msgspec.json.decode(raw, type=list[Any])
-    except msgspec.MsgspecError:
-        return []
-
-
-def _mcp_notices(params: NewSession) -> list[str]:
-    """Servers are accepted and not started yet; the person is told which."""
-    servers = [server for server in _lenient_list(params.mcp_servers) if isinstance(server, dict)]
-    names = [str(server.get("name", "unnamed")) for server in servers]
-    if not names:
-        return []
-    return [f"MCP servers are not supported yet, so these were not started: {', '.join(names)}"]
 
 
 def _answer(reason: TurnEndReason) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from wayline.log.events import (
     TurnStart,
     UserMessage,
 )
-from wayline.log.recovery import AFTER_CANCEL, AFTER_FAILURE, Wording, close_step
+from wayline.log.recovery import AFTER_CANCEL, AFTER_FAILURE, Wording, close_step, repair
 from wayline.loop import request, retry
 from wayline.loop.base import Cancellation, Prompt, TurnLog
 from wayline.loop.dispatch import Dispatcher
@@ -73,7 +73,7 @@ class Turn:
         self._cancellation = cancellation
         self._specs = request.tool_specs(parts.tools)
         self._system = request.system_prompt(log)
-        self._number = log.state.meta.turns + 1
+        self._number = 0
         self._step = 0
         self._failures = 0
         self._dispatcher = Dispatcher(log, parts, cancellation.cancel)
@@ -92,6 +92,10 @@ class Turn:
         return reason
 
     def _open(self, prompt: Prompt) -> None:
+        # A turn whose end could not be written, on a full disk say, is closed before the next one opens.
+        for payload in repair(self._log.turn_events, self._log.open_deltas, assemble):
+            self._log.append(payload)
+        self._number = self._log.state.meta.turns + 1
         self._log.append(TurnStart(self._number, Trigger("message", USER)))
         untitled = self._log.state.meta.title is None
         self._log.append(UserMessage(prompt.content, USER))
