@@ -20,7 +20,8 @@ class Reading(msgspec.Struct, frozen=True):
 
     `events` leaves out the deltas of finished steps, which no projection needs; `open_deltas` are those
     of a step that was not finished. `length` is the bytes that hold whole lines; `torn` those behind
-    them, never acknowledged. `fault` says why the log must not be written to, None when it may be.
+    them, never acknowledged. `fault` says why the log must not be written to, None when it may be. `rules`
+    have seen every event.
     """
 
     header: Header
@@ -30,6 +31,7 @@ class Reading(msgspec.Struct, frozen=True):
     length: int
     torn: int
     fault: str | None
+    rules: Invariants
 
 
 def read(data: bytes) -> Reading:
@@ -65,6 +67,7 @@ def read(data: bytes) -> Reading:
         length=len(data) - torn,
         torn=torn,
         fault=fault,
+        rules=rules,
     )
 
 

@@ -6,6 +6,7 @@ RegistryError
 └── MissingWorkspace  its working directory is gone
 """
 
+import os
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from wayline import __version__
 from wayline.log.codec import LogError, encode
 from wayline.log.events import FORMAT_VERSION, Header, ToolCallStarted
 from wayline.log.folders import LOG_NAME, SessionFolders
+from wayline.log.invariants import Invariants
 from wayline.log.reader import Reading, read
 from wayline.log.recovery import repair
 from wayline.log.store import LogFile
@@ -68,7 +70,7 @@ class Registry:
         folder = self._folders.for_session(str(cwd), header.id)
         store = LogFile(folder / LOG_NAME, create=True)
         store.append(encode(header))
-        return Session(header, store, folder, cwd, clock=self._clock)
+        return Session(header, store, folder, cwd, rules=_checked(Invariants()), clock=self._clock)
 
     async def open(self, session_id: str, cwd: Path) -> Session:
         """Open a session that was closed, closing what a crash left open in its log.
@@ -101,6 +103,7 @@ class Registry:
                 event.data.call_id for event in reading.events if isinstance(event.data, ToolCallStarted)
             ],
             fault=reading.fault,
+            rules=_checked(reading.rules),
             clock=self._clock,
         )
         if reading.fault is None:
@@ -118,6 +121,11 @@ class Registry:
         if cwd is not None:
             found = [listed for listed in found if listed.cwd is not None and same_folder(listed.cwd, cwd)]
         return sorted(found, key=lambda listed: (-listed.updated_at, listed.id))
+
+
+def _checked(rules: Invariants) -> Invariants | None:
+    """The rules when appends are to be held against them: in development and in tests."""
+    return rules if os.environ.get("WAYLINE_INVARIANTS") == "1" else None
 
 
 def _listed(log: Path) -> Listed | None:

@@ -1,6 +1,5 @@
 """One open session: append to its log, follow it, and know what it adds up to."""
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -76,7 +75,8 @@ class Session:
     """An open log and its projections.
 
     `state` is always the fold of all events so far. `cwd` is absolute with links resolved. `fault` says
-    why nothing may be appended, None when something may.
+    why nothing may be appended, None when something may. `rules`, when given, have seen all events so far
+    and are asked before each append.
     """
 
     def __init__(
@@ -90,6 +90,7 @@ class Session:
         next_seq: int = 0,
         call_ids: Sequence[str] = (),
         fault: str | None = None,
+        rules: Invariants | None = None,
         clock: Clock = system_clock,
     ) -> None:
         self.header = header
@@ -109,7 +110,7 @@ class Session:
         self._tail: list[Event] = []
         self._tail_start = next_seq
         self._caught_up: anyio.Event | None = None
-        self._rules = Invariants() if os.environ.get("WAYLINE_INVARIANTS") == "1" and not next_seq else None
+        self._rules = rules
 
     @property
     def id(self) -> str:
