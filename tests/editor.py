@@ -16,6 +16,7 @@ from typing import Any
 
 import anyio
 import anyio.abc
+
 from tests import frames
 
 WAYLINE = Path(sys.executable).with_name("wayline")

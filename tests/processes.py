@@ -5,6 +5,7 @@ from pathlib import Path
 
 import anyio
 import anyio.lowlevel
+
 from tests.editor import PATIENCE
 
 

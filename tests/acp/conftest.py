@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.editor import Answer, Editor, editor
 
 Step = list[dict[str, Any]]

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.acp.conftest import DONE, Play, call, log_of, of_type
 from tests.editor import Editor, Refused
 

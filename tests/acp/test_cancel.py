@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from tests.acp.conftest import DONE, Play, call, log_of, of_type, todos
 from tests.editor import Editor, no_answer
 from tests.processes import gone, pid_in

@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import pytest
+
 from tests.acp.conftest import DONE, Play, Step, call, log_of, of_type
 from tests.editor import WAYLINE, Editor, no_answer
 from tests.processes import gone, pid_in

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from tests.acp.conftest import DONE, Play, call, log_of, of_type, todos
 from tests.editor import Editor, editor
 

@@ -7,8 +7,8 @@ from typing import Any, cast
 import acp
 import pytest
 from acp import schema
-from tests.editor import WAYLINE
 
+from tests.editor import WAYLINE
 from wayline.models.scripted import DEMO
 
 pytestmark = pytest.mark.anyio

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tests.editor import WAYLINE
 
 #: What may be imported before `session/new` is answered, besides the standard library and Wayline's own
@@ -34,12 +35,13 @@ HEAVY = {
 
 PROBE = """
 import sys
+before = set(sys.modules)
 from wayline.wire.jsonrpc import Connection
 answer = Connection._send
 def probe(self, message):
     answer(self, message)
     if "sessionId" in (message.get("result") or {}):
-        sys.stderr.write("LOADED " + " ".join(sorted(sys.modules)) + "\\n")
+        sys.stderr.write("LOADED " + " ".join(sorted(set(sys.modules) - before)) + "\\n")
         sys.stderr.flush()
 Connection._send = probe
 from wayline.cli import main

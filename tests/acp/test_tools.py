@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from tests.acp.conftest import DONE, Play, call, log_of, of_type
 
 pytestmark = pytest.mark.anyio
