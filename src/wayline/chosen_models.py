@@ -10,6 +10,7 @@ from wayline import settings
 from wayline.acp.options import ModelChoice
 from wayline.homes import Homes
 from wayline.models import catalog
+from wayline.models.base import ModelError
 from wayline.models.catalog import ProviderConfig
 from wayline.settings import Settings, SettingsError
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 DETERMINISTIC_WINDOW = 100_000
 
 
-class UnusableModel(Exception):
+class UnusableModel(ModelError):
     """The model of the settings or the command line cannot be used; the message says why."""
 
 

@@ -253,3 +253,34 @@ async def test_twenty_sessions_stream_at_once_and_never_mix(play: Play, tmp_path
             assert (folder / "where.txt").read_text(encoding="utf-8").strip() == str(folder)
             (message,) = of_type(log_of(home, session), "user/message")
             assert message["content"][0]["text"] == f"prompt {number}"
+
+
+async def test_a_load_that_is_cancelled_leaves_the_session_usable(play: Play, workspace: Path):
+    """The load of a long session is withdrawn while its transcript is on the way."""
+    async with play([{"text": "words " * 400_000}], DONE) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        await client.prompt(session)
+        start = len(client.frames)
+        params = {"sessionId": session, "cwd": str(workspace), "mcpServers": []}
+        request_id = await client.begin("session/load", params)
+        await client.notify("$/cancel_request", {"requestId": request_id})
+        with pytest.raises(Refused) as refused:
+            await client.answered(request_id)
+        assert refused.value.code == -32800
+        assert client.said(start=start) != "words " * 400_000
+        assert await client.prompt(session) == "end_turn"
+
+
+async def test_a_prompt_behind_a_load_that_fails_is_told_so(play: Play, workspace: Path):
+    async with play(DONE) as client:
+        await client.initialize()
+        params = {"sessionId": "nope", "cwd": str(workspace), "mcpServers": []}
+        load = await client.begin("session/load", params)
+        prompt = await client.begin_prompt("nope", "go")
+        for request_id in (load, prompt):
+            with pytest.raises(Refused) as refused:
+                await client.answered(request_id)
+            assert refused.value.code == -32002
+        session = await client.new(workspace)
+        assert await client.prompt(session) == "end_turn"

@@ -33,6 +33,7 @@ from wayline.acp.workspace import absolute, mcp_notices, workspace
 from wayline.log.codec import LogError
 from wayline.log.events import SessionConfig, SessionMode, TurnEndReason
 from wayline.loop.base import Prompt as TurnPrompt
+from wayline.models.base import ModelError
 from wayline.permissions.modes import MODES, Mode
 from wayline.sessions.registry import UnknownSession, WrongWorkspace, check_workspace
 from wayline.sessions.session import Session
@@ -128,7 +129,19 @@ class Agent:
     def load_session(self, request: Request) -> Awaitable[object]:
         params = request.decode(LoadSession)
         slot = self._slots.setdefault(params.session_id, Slot(params.session_id))
+        self._hold(slot, request)
         return self._load(request, params, slot)
+
+    def _hold(self, slot: Slot, request: Request) -> None:
+        """Keep the slot until the request is answered, and no longer when there is nothing in it then."""
+
+        def let_go() -> None:
+            slot.let_go()
+            if slot.unused:
+                self._slots.pop(slot.id, None)
+
+        slot.hold()
+        request.after_answer(let_go)
 
     async def _load(self, request: Request, params: LoadSession, slot: Slot) -> object:
         cwd = workspace(params)
@@ -149,7 +162,6 @@ class Agent:
             check_workspace(slot.session.header, cwd)
             return slot.session, slot.stream
         except UnknownSession as error:
-            self._forget(slot)
             raise ResourceNotFound(str(error), sessionId=slot.id) from None
         except WrongWorkspace as error:
             raise InvalidParams(str(error), path="params.cwd") from None
@@ -169,7 +181,7 @@ class Agent:
         slot.turns.cancel("the session was closed")
         ticket = slot.turns.submit()
         request.after_answer(ticket.release)
-        request.after_answer(lambda: self._forget(slot))
+        self._hold(slot, request)
         return self._close(slot, ticket)
 
     async def _close(self, slot: Slot, ticket: Ticket) -> object:
@@ -186,10 +198,6 @@ class Agent:
         slot.stream.close()
         slot.session.close()
         slot.session = slot.stream = None
-
-    def _forget(self, slot: Slot) -> None:
-        if slot.session is None and slot.turns.idle:
-            self._slots.pop(slot.id, None)
 
     async def set_mode(self, request: Request) -> object:
         params = request.decode(SetMode)
@@ -243,6 +251,7 @@ class Agent:
         ticket = slot.turns.submit()
         request.cancel = ticket.cancel
         request.after_answer(ticket.release)
+        self._hold(slot, request)
         return self._prompt(slot, ticket, TurnPrompt(content))
 
     async def _prompt(self, slot: Slot, ticket: Ticket, said: TurnPrompt) -> object:
@@ -264,7 +273,7 @@ class Agent:
             reason = await self._services.run_turn(
                 session, model, lambda: self._mode(session), asker, said, ticket.cancellation
             )
-        except LogError as error:
+        except (LogError, ModelError) as error:
             raise InternalError(str(error)) from None
         finally:
             with anyio.CancelScope(shield=True):

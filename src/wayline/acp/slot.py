@@ -21,6 +21,20 @@ class Slot:
         self.stream_scope = anyio.CancelScope()
         #: what the next turn tells the person
         self.notices: list[str] = []
+        self._requests = 0
+
+    @property
+    def unused(self) -> bool:
+        """Whether no session is open here and no request is on its way to one."""
+        return self.session is None and not self._requests
+
+    def hold(self) -> None:
+        """A request needs the slot from here on, until `let_go`."""
+        self._requests += 1
+
+    def let_go(self) -> None:
+        """The request is answered."""
+        self._requests -= 1
 
     async def opened(self) -> tuple[Session, UpdateStream]:
         """The open session; waits while it is being opened. Raises `ResourceNotFound`."""

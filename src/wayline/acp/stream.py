@@ -65,6 +65,13 @@ class UpdateStream:
     async def replay(self) -> None:
         """Send the session up to this moment, as a load does; what happens later follows `resume`."""
         await self._sending.acquire()
+        try:
+            await self._send_all()
+        except BaseException:
+            self.resume()
+            raise
+
+    async def _send_all(self) -> None:
         state, upto = self._session.state, self._session.next_seq
         deltas = list(self._session.open_deltas)
         self._translator = Translator(self._presenter, self._session.cwd, self.window)

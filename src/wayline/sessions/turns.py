@@ -54,11 +54,6 @@ class Turns:
         for ticket in self._queue:
             ticket.cancellation.cancel(why)
 
-    @property
-    def idle(self) -> bool:
-        """Whether nothing runs and nothing waits."""
-        return not self._queue
-
     def remove(self, ticket: Ticket) -> None:
         """Take a ticket out, wherever it stands."""
         self._queue.remove(ticket)
