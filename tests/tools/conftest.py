@@ -1,4 +1,5 @@
 import pytest
+
 from tests.tools.running import Session
 
 

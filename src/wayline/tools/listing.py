@@ -20,7 +20,16 @@ from wayline.tools.line_process import run_lines
 MOST_FILES = 100_000
 
 #: what makes ripgrep look at `.gitignore` alone, also outside a repository and at hidden files
-RIPGREP_FILES = ["--no-config", "--hidden", "--no-require-git", "--no-ignore-global", "--no-ignore-dot", "--no-ignore-exclude", "--no-messages", "--glob=!.git"]
+RIPGREP_FILES = [
+    "--no-config",
+    "--hidden",
+    "--no-require-git",
+    "--no-ignore-global",
+    "--no-ignore-dot",
+    "--no-ignore-exclude",
+    "--no-messages",
+    "--glob=!.git",
+]
 
 
 def ripgrep() -> str | None:

@@ -130,8 +130,8 @@ class GrepTool:
 
     name = "grep"
     description = (
-        "Search file contents by lines, in a folder or a file. Ignored (.gitignore) and binary files are left "
-        "out. Shows line numbers."
+        "Search file contents by lines, in a folder or a file. Ignored (.gitignore) and binary files are "
+        "left out. Shows line numbers."
     )
     arguments = GrepArguments
     timeout = 60.0
