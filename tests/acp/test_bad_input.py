@@ -123,13 +123,14 @@ async def test_unknown_values_of_options_are_refused_with_the_known_ones(play: P
     async with play(DONE) as client:
         await client.initialize()
         session = await client.new(workspace)
-        for method, params in [
+        wrong: list[tuple[str, dict[str, Any]]] = [
             ("session/set_mode", {"modeId": "yolo"}),
             ("session/set_config_option", {"configId": "mode", "value": "yolo"}),
             ("session/set_config_option", {"configId": "model", "value": "yolo"}),
             ("session/set_config_option", {"configId": "colour", "value": "red"}),
             ("session/set_config_option", {"configId": "mode", "value": True, "type": "boolean"}),
-        ]:
+        ]
+        for method, params in wrong:
             with pytest.raises(Refused) as refused:
                 await client.request(method, {"sessionId": session, **params})
             assert refused.value.code == -32602

@@ -27,7 +27,7 @@ from wayline.acp.schema import (
     SetMode,
 )
 from wayline.acp.services import Services
-from wayline.acp.slot import Slot
+from wayline.acp.slot import Change, Slot
 from wayline.acp.stream import UpdateStream
 from wayline.acp.workspace import absolute, mcp_notices, workspace
 from wayline.log.codec import LogError
@@ -130,7 +130,7 @@ class Agent:
         params = request.decode(LoadSession)
         slot = self._slots.setdefault(params.session_id, Slot(params.session_id))
         self._hold(slot, request)
-        return self._load(request, params, slot)
+        return self._load(request, params, slot, slot.change())
 
     def _hold(self, slot: Slot, request: Request) -> None:
         """Keep the slot until the request is answered, and no longer when there is nothing in it then."""
@@ -143,9 +143,9 @@ class Agent:
         slot.hold()
         request.after_answer(let_go)
 
-    async def _load(self, request: Request, params: LoadSession, slot: Slot) -> object:
-        cwd = workspace(params)
-        async with slot.changing:
+    async def _load(self, request: Request, params: LoadSession, slot: Slot, change: Change) -> object:
+        async with change:
+            cwd = workspace(params)
             session, stream = await self._open(slot, cwd)
             slot.notices = mcp_notices(params)
             await self._services.load_tools()
@@ -182,10 +182,10 @@ class Agent:
         ticket = slot.turns.submit()
         request.after_answer(ticket.release)
         self._hold(slot, request)
-        return self._close(slot, ticket)
+        return self._close(slot, ticket, slot.change())
 
-    async def _close(self, slot: Slot, ticket: Ticket) -> object:
-        async with slot.changing:
+    async def _close(self, slot: Slot, ticket: Ticket, change: Change) -> object:
+        async with change:
             await ticket.comes_up()
             await self._end(slot)
         return {}
@@ -194,15 +194,15 @@ class Agent:
         if slot.session is None or slot.stream is None:
             return
         await slot.stream.caught_up()
+        slot.session.close()
         slot.stream_scope.cancel()
         slot.stream.close()
-        slot.session.close()
         slot.session = slot.stream = None
 
     async def set_mode(self, request: Request) -> object:
         params = request.decode(SetMode)
         await self._change_mode(params.session_id, params.mode_id, "params.modeId")
-        session, stream = await self._slot(params.session_id).opened()
+        session, stream = await self._opened(params.session_id)
         await stream.send([OptionsChanged(self._config_options(session))])
         return {}
 
@@ -217,11 +217,11 @@ class Agent:
                 raise InvalidParams(
                     f"there is no option {other!r}; there are mode, model", path="params.configId"
                 )
-        session, _ = await self._slot(params.session_id).opened()
+        session, _ = await self._opened(params.session_id)
         return {"configOptions": self._config_options(session)}
 
     async def _change_mode(self, session_id: str, mode: str | bool, path: str) -> None:
-        session, stream = await self._slot(session_id).opened()
+        session, stream = await self._opened(session_id)
         if mode not in MODES:
             raise InvalidParams(f"there is no mode {mode!r}; there are {', '.join(MODES)}", path=path)
         try:
@@ -231,7 +231,7 @@ class Agent:
         await stream.caught_up()
 
     async def _change_model(self, session_id: str, model: str | bool) -> None:
-        session, stream = await self._slot(session_id).opened()
+        session, stream = await self._opened(session_id)
         known = [choice.id for choice in self._services.models()]
         if model not in known:
             raise InvalidParams(
@@ -252,11 +252,11 @@ class Agent:
         request.cancel = ticket.cancel
         request.after_answer(ticket.release)
         self._hold(slot, request)
-        return self._prompt(slot, ticket, TurnPrompt(content))
+        return self._prompt(slot, slot.last_change, ticket, TurnPrompt(content))
 
-    async def _prompt(self, slot: Slot, ticket: Ticket, said: TurnPrompt) -> object:
+    async def _prompt(self, slot: Slot, change: Change | None, ticket: Ticket, said: TurnPrompt) -> object:
         await ticket.comes_up()
-        session, stream = await slot.opened()
+        session, stream = await slot.opened(change)
         model = self._model(session)
         self._require_credentials(model)
         said = msgspec.structs.replace(said, notices=tuple(slot.notices))
@@ -295,6 +295,10 @@ class Agent:
         """Close every log; no request runs any more."""
         for slot in self._slots.values():
             await self._end(slot)
+
+    async def _opened(self, session_id: str) -> tuple[Session, UpdateStream]:
+        slot = self._slot(session_id)
+        return await slot.opened(slot.last_change)
 
     def _slot(self, session_id: str) -> Slot:
         slot = self._slots.get(session_id)

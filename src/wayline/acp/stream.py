@@ -26,6 +26,7 @@ class UpdateStream:
         self._sent = session.next_seq
         self._progress = anyio.Event()
         self._sending = anyio.Lock()
+        self._closed = False
 
     @property
     def window(self) -> int | None:
@@ -57,9 +58,9 @@ class UpdateStream:
             await self._connection.notify("session/update", params)
 
     async def caught_up(self) -> None:
-        """Wait until all that the log has now is on the wire."""
+        """Wait until all that the log has now is on the wire, or the stream is closed."""
         seq = self._session.next_seq
-        while self._sent < seq:
+        while self._sent < seq and not self._closed:
             await self._progress.wait()
 
     async def replay(self) -> None:
@@ -86,5 +87,7 @@ class UpdateStream:
         self._sending.release()
 
     def close(self) -> None:
-        """Let the log forget what was kept for this stream."""
+        """Let the log forget what was kept for this stream, and whoever waits for it go on."""
         self._session.unsubscribe(self._cursor)
+        self._closed = True
+        self._passed(self._sent)

@@ -89,3 +89,5 @@ class LogFile:
 
     def close(self) -> None:
         os.close(self._fd)
+        # The number may soon be another file's.
+        self._fd = -1

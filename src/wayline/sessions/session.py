@@ -199,5 +199,6 @@ class Session:
         self._caught_up = None
 
     def close(self) -> None:
-        """Free the log; the session is not used again."""
+        """Free the log. Whoever still holds the session finds that it cannot be appended to."""
+        self.fault = self.fault or "it was closed"
         self._store.close()

@@ -39,7 +39,7 @@ _PATH = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>[^`]*)`)?$", re.DOTALL)
 class _Frame(msgspec.Struct, frozen=True):
     """Any message; what it is depends on which members are there."""
 
-    jsonrpc: str = ""
+    jsonrpc: msgspec.Raw = msgspec.Raw()
     id: msgspec.Raw | msgspec.UnsetType = _UNSET
     method: msgspec.Raw | msgspec.UnsetType = _UNSET
     params: msgspec.Raw | msgspec.UnsetType = _UNSET
@@ -66,7 +66,7 @@ def decode_params(raw: bytes, kind: type[T]) -> T:
     """Parameters as typed data. Raises `InvalidParams` with the path and what was expected."""
     try:
         return msgspec.json.decode(raw, type=kind)
-    except msgspec.ValidationError as error:
+    except msgspec.MsgspecError as error:
         match = _PATH.match(str(error))
         assert match is not None
         raise InvalidParams(match["what"], path=(match["path"] or "$").replace("$", "params", 1)) from None
@@ -189,8 +189,8 @@ class Connection:
         else:
             try:
                 outcome = handler(request)
-            except RpcError as error:
-                self._answer_error(request.id, error)
+            except Exception as failure:  # noqa: BLE001 - see `_as_error`
+                self._answer_error(request.id, _as_error(failure, request.method))
                 return
             self._running[request.id] = request
             tasks.start_soon(self._run, request, outcome)
@@ -201,11 +201,8 @@ class Connection:
         try:
             with request.scope:
                 result = await outcome
-        except RpcError as failure:
-            error = failure
-        except Exception as failure:
-            logger.exception("request %s failed", request.method)
-            error = InternalError(f"{type(failure).__name__}: {failure}")
+        except Exception as failure:  # noqa: BLE001 - see `_as_error`
+            error = _as_error(failure, request.method)
         if request.scope.cancelled_caught:
             error = RequestCancelled()
         del self._running[request.id]
@@ -273,6 +270,14 @@ class Connection:
         self._transport.send(_encode(message) + b"\n")
 
 
+def _as_error(failure: Exception, method: str) -> RpcError:
+    """What a handler raised, as an answer: the last place where a bug can become one."""
+    if isinstance(failure, RpcError):
+        return failure
+    logger.error("request %s failed", method, exc_info=failure)
+    return InternalError(f"{type(failure).__name__}: {failure}")
+
+
 class _Answer:
     """What the peer will say to one request of ours."""
 
@@ -293,6 +298,9 @@ class _Answer:
 
 def _decode(line: bytes) -> _Frame:
     try:
+        if not line.isascii():
+            # What is kept raw for later is not looked into by msgspec.
+            line.decode()
         return _frames.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         reason = str(error)
@@ -322,7 +330,7 @@ def _request_id(frame: _Frame) -> RequestId:
 
 
 def _method(frame: _Frame) -> str:
-    if frame.jsonrpc != "2.0":
+    if bytes(frame.jsonrpc) != b'"2.0"':
         raise InvalidRequest('the message needs "jsonrpc": "2.0"')
     if isinstance(frame.method, msgspec.UnsetType):
         raise InvalidRequest("the message has neither a method nor a result")
