@@ -120,6 +120,9 @@ class _OpenCall:
 
     def is_whole(self) -> bool:
         """Whether its arguments are a JSON object already, so that a new name begins a new call."""
+        # Servers that repeat the name with each fragment must not make us parse all of them each time.
+        if not self.arguments or not self.arguments[-1].rstrip().endswith("}"):
+            return False
         try:
             return isinstance(json.loads("".join(self.arguments)), dict)
         except ValueError:
@@ -189,7 +192,7 @@ class ChunkMaker:
             call = self._begin(fragment)
             yield BlockStart(call.index, "tool-call")
         call.name = call.name or function.name or ""
-        arguments = function.arguments or ""
+        arguments = "" if function.arguments is None else function.arguments
         if not isinstance(arguments, str):
             arguments = json.dumps(arguments, ensure_ascii=False)
         call.arguments.append(arguments)

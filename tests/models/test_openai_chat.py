@@ -1,0 +1,437 @@
+"""The chat dialect over real HTTP: what is sent, what comes of each answer, what each failure means."""
+
+import json
+import threading
+from typing import Any
+
+import anyio
+import pytest
+
+from tests.chat_server import (
+    DONE,
+    Answer,
+    ChatServer,
+    Received,
+    call,
+    chat_server,
+    delta,
+    failure,
+    finish,
+    text,
+)
+from wayline.log.content import (
+    BlockEnd,
+    Chunk,
+    Finish,
+    Image,
+    Message,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UsageChunk,
+)
+from wayline.models.assembler import assemble
+from wayline.models.base import (
+    ContextOverflow,
+    ModelRequest,
+    NoCredentials,
+    RequestRefused,
+    ToolSpec,
+    Unavailable,
+)
+from wayline.models.catalog import PROVIDERS, ProviderConfig
+from wayline.models.openai_chat import ChatModel
+
+pytestmark = pytest.mark.anyio
+
+KEY = "k3y-that-nobody-may-see"
+
+
+def request(*messages: Message, session: str = "s", tools: tuple[ToolSpec, ...] = ()) -> ModelRequest:
+    history = messages or (Message("user", (Text("hi"),)),)
+    return ModelRequest(session, "be good", history, tools, ordinal=0, turn=1, step=1)
+
+
+def model_of(server: ChatServer, **config: Any) -> ChatModel:
+    settings: dict[str, Any] = {"base_url": server.url, "key_env": "SOME_KEY", "read_timeout": 5.0, **config}
+    return ChatModel("test", "m-1", ProviderConfig(**settings), lambda: KEY)
+
+
+async def ask(server: ChatServer, asked: ModelRequest | None = None, **config: Any) -> list[Chunk]:
+    model = model_of(server, **config)
+    try:
+        with anyio.fail_after(20):
+            return [chunk async for chunk in model.stream(asked or request())]
+    finally:
+        await model.aclose()
+
+
+async def answer_of(*events: Any, **config: Any) -> tuple[Any, ...]:
+    with chat_server(Answer(events)) as server:
+        return assemble(await ask(server, **config))
+
+
+async def sent(asked: ModelRequest, **config: Any) -> Received:
+    with chat_server(text("ok")) as server:
+        await ask(server, asked, **config)
+        return server.requests[0]
+
+
+async def test_a_request_says_what_the_dialect_says():
+    tool = ToolSpec("read", "Reads.", {"type": "object"})
+    received = await sent(request(tools=(tool,)), extra_body={"thinking": {"type": "disabled"}})
+    assert received.path == "/chat/completions"
+    assert received.headers["authorization"] == f"Bearer {KEY}"
+    assert received.body == {
+        "model": "m-1",
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "thinking": {"type": "disabled"},
+        "tools": [
+            {
+                "type": "function",
+                "function": {"name": "read", "description": "Reads.", "parameters": {"type": "object"}},
+            }
+        ],
+        "messages": [{"role": "system", "content": "be good"}, {"role": "user", "content": "hi"}],
+    }
+
+
+HISTORY = (
+    Message("user", (Text("do it"),)),
+    Message("assistant", (Reasoning("hmm"), Text("so"), ToolCall("c1", "read", "{}"))),
+    Message("tool", (ToolResult("c1", (Text("content"),)),)),
+    Message("assistant", (Reasoning("done"), Text("there"))),
+    Message("assistant", (Reasoning("only thought"),)),
+    Message("user", (Text("more"),)),
+)
+
+
+async def test_reasoning_goes_back_on_messages_with_calls_and_nowhere_else():
+    received = await sent(request(*HISTORY), quirks=("wants_reasoning_back",))
+    call_made = {"id": "c1", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+    assert received.body["messages"][1:] == [
+        {"role": "user", "content": "do it"},
+        {"role": "assistant", "content": "so", "tool_calls": [call_made], "reasoning_content": "hmm"},
+        {"role": "tool", "tool_call_id": "c1", "content": "content"},
+        {"role": "assistant", "content": "there"},
+        {"role": "user", "content": "more"},
+    ]
+    assert "wants_reasoning_back" in PROVIDERS["deepseek"].quirks
+
+
+async def test_a_provider_that_does_not_ask_for_reasoning_gets_none():
+    received = await sent(request(*HISTORY), quirks=("no_stream_options",))
+    assert "reasoning_content" not in json.dumps(received.body)
+    assert "stream_options" not in received.body
+
+
+async def test_images_are_sent_to_those_that_take_them():
+    history = Message("user", (Text("see"), Image(data="AAAA", mime_type="image/png")))
+    received = await sent(request(history), takes_images=True)
+    assert received.body["messages"][1]["content"] == [
+        {"type": "text", "text": "see"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+    ]
+    received = await sent(request(history))
+    assert "AAAA" not in json.dumps(received.body)
+
+
+async def test_text_and_reasoning_become_blocks_and_usage_is_without_cache_hits():
+    with chat_server(
+        Answer(
+            [
+                delta(role="assistant", content=None, reasoning_content=""),
+                delta(reasoning_content="let me "),
+                delta(reasoning_content="think"),
+                delta(content="an"),
+                delta(content="swer"),
+                finish("stop"),
+                {
+                    "choices": [],
+                    "usage": {
+                        "prompt_tokens": 100,
+                        "prompt_cache_hit_tokens": 64,
+                        "completion_tokens": 30,
+                        "completion_tokens_details": {"reasoning_tokens": 20},
+                    },
+                },
+                DONE,
+            ]
+        )
+    ) as server:
+        chunks = await ask(server)
+    assert assemble(chunks) == (Reasoning("let me think"), Text("answer"))
+    assert [chunk for chunk in chunks if isinstance(chunk, UsageChunk)] == [UsageChunk(Usage(36, 30, 64, 20))]
+    assert isinstance(chunks[-1], Finish)
+    assert chunks[-1].reason.kind == "stop"
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [call(0, "a", "read", '{"x"'), call(0, None, None, ": 1}"), call(1, "b", "glob", "{}")],
+        [call(0, "a", "read", '{"x"'), call(1, "b", "glob", "{}"), call(0, None, None, ": 1}")],
+        [call(0, "a", "read", '{"x": 1}'), call(0, "b", "glob", "{}")],
+        [call(0, "a", "read", ""), call(0, "a", "", '{"x": 1}'), call(1, "b", "glob", "{}")],
+        [call(None, "a", "read", '{"x": 1}'), call(None, "b", "glob", "{}")],
+        [call(0, "a", "read", {"x": 1}), call(1, "b", "glob", {})],
+    ],
+    ids=["fragments", "interleaved", "index restarts", "empty name later", "no index", "objects"],
+)
+async def test_calls_are_put_together_however_they_come(events: list[dict[str, Any]]):
+    assert await answer_of(*events, finish("tool_calls"), DONE) == (
+        ToolCall("a", "read", '{"x": 1}'),
+        ToolCall("b", "glob", "{}"),
+    )
+
+
+async def test_calls_without_ids_or_with_one_id_get_their_own():
+    none = await answer_of(call(0, None, "a", "{}"), call(1, "", "b", "{}"), finish("tool_calls"))
+    same = await answer_of(call(0, "x", "a", "{}"), call(1, "x", "b", "{}"), finish("tool_calls"))
+    for first, second in (none, same):
+        assert (first.name, second.name) == ("a", "b")
+        assert first.id
+        assert second.id
+        assert first.id != second.id
+
+
+async def test_two_whole_calls_without_index_and_id_are_two():
+    calls = await answer_of(
+        call(None, None, "a", '{"n": 1}'), call(None, None, "b", '{"n": 2}'), finish("stop")
+    )
+    assert [(made.name, made.arguments) for made in calls] == [("a", '{"n": 1}'), ("b", '{"n": 2}')]
+
+
+async def test_a_call_makes_the_finish_tool_calls_whatever_the_server_says():
+    with chat_server(Answer([call(0, "a", "read", "{}"), finish("stop"), DONE])) as server:
+        chunks = await ask(server)
+    assert isinstance(chunks[-1], Finish)
+    assert chunks[-1].reason.kind == "tool-calls"
+
+
+async def test_at_the_token_limit_half_built_calls_are_dropped():
+    with chat_server(
+        Answer([delta(content="so"), call(0, "a", "read", '{"x'), finish("length"), DONE])
+    ) as server:
+        chunks = await ask(server)
+    assert assemble(chunks) == (Text("so"),)
+    assert isinstance(chunks[-1], Finish)
+    assert chunks[-1].reason.kind == "max-tokens"
+
+
+async def test_a_refusal_is_text_and_a_finish_of_its_own():
+    with chat_server(Answer([delta(refusal="I will not"), finish("stop"), DONE])) as server:
+        chunks = await ask(server)
+    assert assemble(chunks) == (Text("I will not"),)
+    assert isinstance(chunks[-1], Finish)
+    assert chunks[-1].reason.kind == "refusal"
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [
+            b": a comment\n\n",
+            b"data: ",
+            json.dumps(delta(content="ok")).encode(),
+            b"\r\n\r\n",
+            finish("stop"),
+            DONE,
+        ],
+        [b"\xef\xbb\xbfdata:" + json.dumps(delta(content="ok")).encode() + b"\n\n", finish("stop"), DONE],
+        [
+            b"event: message\nid: 7\nretry: 10\ndata: " + json.dumps(delta(content="ok")).encode() + b"\n\n",
+            finish("stop"),
+            DONE,
+        ],
+        [delta(content="ok"), finish("stop"), b"data: [DONE]"],
+        [delta(reasoning="thinking"), delta(content="ok"), finish("eos")],
+        [delta(content="ok", reasoning_content=None, tool_calls=None), finish("stop")],
+    ],
+    ids=["comment and CRLF", "BOM", "other fields", "no last newline", "reasoning, no DONE", "nulls"],
+)
+async def test_servers_differ_and_are_understood(events: list[Any]):
+    assert (await answer_of(*events))[-1] == Text("ok")
+
+
+async def test_a_whole_answer_as_json_is_taken():
+    body = {"choices": [{"message": {"role": "assistant", "content": "ok"}, "finish_reason": "stop"}]}
+    with chat_server(Answer(body=json.dumps(body).encode())) as server:
+        assert assemble(await ask(server)) == (Text("ok"),)
+
+
+async def test_lone_surrogates_become_replacement_characters():
+    assert await answer_of('{"choices": [{"delta": {"content": "a\\ud800b"}}]}', finish("stop"), DONE) == (
+        Text("a\ufffdb"),
+    )
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer([DONE]),
+        Answer([delta(content=""), finish("stop"), DONE]),
+        Answer([]),
+        Answer(["not json"]),
+        Answer(['{"choices": 7}']),
+        Answer([{"error": {"message": "overloaded"}}]),
+        Answer([delta(content="x"), finish("insufficient_system_resource"), DONE]),
+        Answer([delta(content="half")], cut=True),
+        Answer([], cut=True),
+        Answer([delta(content="half")]),
+        failure(429, "slow down"),
+        failure(500, "oops"),
+        failure(503, "overloaded"),
+    ],
+)
+async def test_what_may_work_later_is_unavailable(answer: Answer):
+    with chat_server(answer) as server, pytest.raises(Unavailable):
+        await ask(server)
+
+
+async def test_without_its_end_an_answer_counts_as_cut_where_a_provider_sends_one():
+    events = [delta(content="all of it"), finish("stop")]
+    assert await answer_of(*events) == (Text("all of it"),)
+    with pytest.raises(Unavailable, match="cut"):
+        await answer_of(*events, quirks=("ends_with_done",))
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "words"),
+    [
+        (failure(401, "bad key"), NoCredentials, "bad key"),
+        (failure(403, "not yours"), NoCredentials, "not yours"),
+        (failure(402, "Insufficient Balance"), RequestRefused, "balance"),
+        (failure(400, "no such parameter"), RequestRefused, "no such parameter"),
+        (failure(404, "no such model"), RequestRefused, "no such model"),
+        (
+            failure(400, "This model's maximum context length is 100 tokens"),
+            ContextOverflow,
+            "maximum context",
+        ),
+        (failure(500, "oops"), Unavailable, "oops"),
+        (Answer(status=502, body=b"<html>Bad Gateway</html>"), Unavailable, "Bad Gateway"),
+        (failure(401, f"the key {KEY} is wrong"), NoCredentials, "is wrong"),
+        (Answer([finish("content_filter"), DONE]), RequestRefused, "content filter"),
+        (Answer([{"error": {"message": "context_length_exceeded"}}]), ContextOverflow, "context_length"),
+    ],
+)
+async def test_failures_are_told_in_the_providers_words_and_never_with_the_key(
+    answer: Answer, error: type[Exception], words: str
+):
+    with chat_server(answer) as server, pytest.raises(error) as raised:
+        await ask(server)
+    assert words in str(raised.value)
+    assert KEY not in str(raised.value)
+    assert type(raised.value) is error
+
+
+@pytest.mark.parametrize(
+    ("header", "least", "most"),
+    [("7", 7, 7), ("Wed, 21 Oct 2099 07:28:00 GMT", 10**9, 10**10), ("Wed, 21 Oct 2015 07:28:00 GMT", 0, 0)],
+)
+async def test_retry_after_is_understood_in_both_forms(header: str, least: float, most: float):
+    with (
+        chat_server(failure(429, "later", retry_after=header)) as server,
+        pytest.raises(Unavailable) as raised,
+    ):
+        await ask(server)
+    assert raised.value.retry_after is not None
+    assert least <= raised.value.retry_after <= most
+
+
+async def test_a_retry_after_that_says_nothing_is_none():
+    with (
+        chat_server(failure(429, "later", retry_after="soon")) as server,
+        pytest.raises(Unavailable) as raised,
+    ):
+        await ask(server)
+    assert raised.value.retry_after is None
+
+
+async def test_nobody_there_is_unavailable():
+    with chat_server() as server:
+        url = server.url
+    model = ChatModel("test", "m", ProviderConfig(base_url=url), lambda: None)
+    with pytest.raises(Unavailable, match="no connection"):
+        async for _ in model.stream(request()):
+            pass
+    await model.aclose()
+
+
+async def test_silence_is_unavailable_after_its_limit():
+    silent = Answer([delta(content="x")], wait=threading.Event())
+    with chat_server(silent) as server, pytest.raises(Unavailable, match="in time"):
+        await ask(server, read_timeout=0.2)
+
+
+async def test_without_a_key_nothing_is_sent_and_the_variable_is_named():
+    with chat_server(text("ok")) as server:
+        config = ProviderConfig(base_url=server.url, key_env="SOME_KEY")
+        model = ChatModel("test", "m", config, lambda: None)
+        with pytest.raises(NoCredentials, match="SOME_KEY"):
+            async for _ in model.stream(request()):
+                pass
+        await model.aclose()
+        assert server.requests == []
+
+
+async def test_a_local_server_needs_no_key_and_is_sent_none():
+    with chat_server(text("ok")) as server:
+        await ask(server, key_env=None)
+        assert "authorization" not in server.requests[0].headers
+
+
+async def test_closing_the_stream_hangs_up():
+    with chat_server(
+        Answer([delta(content="x"), delta(content="y")], wait=threading.Event(), wait_before=1)
+    ) as server:
+        model = model_of(server)
+        stream = model.stream(request())
+        with anyio.fail_after(20):
+            await anext(stream)
+            await stream.aclose()
+            await anyio.to_thread.run_sync(server.hung_up.wait, 10)
+        assert server.hung_up.is_set()
+        await model.aclose()
+
+
+async def test_messages_are_encoded_once_and_anew_when_the_history_changed():
+    with chat_server(*[text("ok")] * 5) as server:
+        model = model_of(server)
+        first = [Message("user", (Text(f"m{number}"),)) for number in range(3)]
+        for history in (
+            first,
+            [*first, Message("user", (Text("m3"),))],
+            [Message("user", (Text("summary"),))],
+            first,
+        ):
+            async for _ in model.stream(request(*history)):
+                pass
+        async for _ in model.stream(request(Message("user", (Text("other"),)), session="t")):
+            pass
+        await model.aclose()
+    said = [[message["content"] for message in received.body["messages"][1:]] for received in server.requests]
+    assert said == [["m0", "m1", "m2"], ["m0", "m1", "m2", "m3"], ["summary"], ["m0", "m1", "m2"], ["other"]]
+
+
+async def test_every_block_that_is_opened_is_ended_with_what_its_deltas_add_up_to():
+    with chat_server(
+        Answer(
+            [
+                delta(reasoning_content="a"),
+                delta(content="b"),
+                call(0, "x", "y", "{"),
+                call(0, None, None, "}"),
+                finish("tool_calls"),
+                DONE,
+            ]
+        )
+    ) as server:
+        chunks = await ask(server)
+    ends = [chunk for chunk in chunks if isinstance(chunk, BlockEnd)]
+    assert [end.index for end in ends] == [0, 1, 2]
+    assert tuple(end.block for end in ends) == (Reasoning("a"), Text("b"), ToolCall("x", "y", "{}"))
