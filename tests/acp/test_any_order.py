@@ -57,7 +57,7 @@ async def test_requests_about_one_session_in_any_order(play: Play, workspace: Pa
                 try:
                     await client.answered(request_id)
                 except Refused as refused:
-                    assert refused.code in (-32002, -32800), refused  # noqa: PT017
+                    assert refused.code in (-32002, -32800), refused
         await client.load(session, workspace)
         assert await client.prompt(session) in ("end_turn", "max_turn_requests")
     (path,) = home.glob(f"sessions/*/{session}/log.jsonl")

@@ -1,0 +1,195 @@
+"""Scripts and recorded logs as models."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from wayline.log.codec import encode
+from wayline.log.content import (
+    BlockStart,
+    Chunk,
+    Finish,
+    FinishReason,
+    Message,
+    Reasoning,
+    Text,
+    TextDelta,
+    ToolCall,
+    Usage,
+    UsageChunk,
+)
+from wayline.log.events import AssistantChunk, Event, Header
+from wayline.models import replay, scripted
+from wayline.models.assembler import assemble
+from wayline.models.base import (
+    ContextOverflow,
+    Model,
+    ModelError,
+    ModelRequest,
+    NoCredentials,
+    RequestRefused,
+    Unavailable,
+)
+
+pytestmark = pytest.mark.anyio
+
+LOGS = Path(__file__).parents[3] / "shared" / "recorded-logs"
+
+
+def request(ordinal: int = 0, session: str = "s", purpose: Any = "turn") -> ModelRequest:
+    history = (Message("user", (Text("hi"),)),)
+    return ModelRequest(session, "", history, (), ordinal=ordinal, turn=1, step=1, purpose=purpose)
+
+
+async def play(model: Model, asked: ModelRequest | None = None) -> list[Chunk]:
+    with anyio.fail_after(10):
+        return [chunk async for chunk in model.stream(asked or request())]
+
+
+def script(*lines: str) -> scripted.ScriptedModel:
+    return scripted.ScriptedModel(scripted.parse(lines, "test"))
+
+
+async def test_items_become_blocks_usage_and_a_finish():
+    model = script(
+        '[{"reasoning": "hmm"}, {"text": "so it is"}, {"deltas": ["a", "b"]}, '
+        '{"call": {"id": "c", "name": "read", "arguments": {"x": 1}}}, '
+        '{"call": {"name": "raw", "arguments": "{not json"}}, '
+        '{"usage": {"inputTokens": 3, "outputTokens": 4}}]'
+    )
+    chunks = await play(model)
+    assert assemble(chunks) == (
+        Reasoning("hmm"),
+        Text("so it is"),
+        Text("ab"),
+        ToolCall("c", "read", '{"x": 1}'),
+        ToolCall("script_0_4", "raw", "{not json"),
+    )
+    assert chunks[-2:] == [UsageChunk(Usage(3, 4)), Finish(FinishReason("tool-calls"))]
+    assert [chunk.text for chunk in chunks if isinstance(chunk, TextDelta)] == ["so ", "it ", "is", "a", "b"]
+    assert [chunk.index for chunk in chunks if isinstance(chunk, BlockStart)] == [0, 1, 2, 3, 4]
+
+
+async def test_a_request_plays_the_line_of_its_place():
+    model = script('[{"text": "one"}]', "", '[{"text": "two"}]')
+    assert assemble(await play(model, request(1))) == (Text("two"),)
+    with pytest.raises(ModelError, match="2 lines and was asked for line 3"):
+        await play(model, request(2))
+
+
+async def test_lines_for_another_purpose_are_kept_for_it():
+    model = script('[{"for": "summary"}, {"text": "short"}]', '[{"text": "one"}]')
+    assert assemble(await play(model, request(0))) == (Text("one"),)
+    assert assemble(await play(model, request(0, purpose="summary"))) == (Text("short"),)
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        ("AUTH", NoCredentials),
+        ("REQUEST_REFUSED", RequestRefused),
+        ("CONTEXT_OVERFLOW", ContextOverflow),
+        ("UNAVAILABLE", Unavailable),
+        ("PROVIDER", ModelError),
+    ],
+)
+async def test_an_error_is_of_its_kind(code: str, error: type[Exception]):
+    with pytest.raises(error, match="said so") as raised:
+        await play(script(json.dumps([{"error": {"code": code, "message": "said so"}}])))
+    assert type(raised.value) is error
+
+
+async def test_a_cut_stream_has_no_finish():
+    chunks = []
+    with pytest.raises(Unavailable):
+        async for chunk in script('[{"text": "half"}, {"cut": true}]').stream(request()):
+            chunks.append(chunk)
+    assert assemble(chunks) == (Text("half"),)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("{", "line 2"),
+        ("{}", "line 2"),
+        ('[{"txet": "x"}]', "txet"),
+        ('[{"text": 7}]', "text"),
+        ('[{"text": "a", "pause": 1}]', "exactly one"),
+        ("[{}]", "exactly one"),
+        ('[{"call": {"name": "x"}}]', "arguments"),
+    ],
+)
+def test_a_script_that_cannot_be_read_is_named_with_line_and_reason(tmp_path: Path, line: str, reason: str):
+    path = tmp_path / "script.jsonl"
+    path.write_text(f'[{{"text": "fine"}}]\n{line}\n', encoding="utf-8")
+    with pytest.raises(scripted.ScriptError, match=reason) as raised:
+        scripted.load(path)
+    assert f"{path}, line 2" in str(raised.value)
+
+
+def recorded(path: Path, *answers: list[Chunk]) -> Path:
+    """A log with these answers."""
+    lines = [encode(Header(version=0, id="x", created_at=0, cwd="/"))]
+    seq = 0
+    for step, chunks in enumerate(answers, start=1):
+        for chunk in chunks:
+            lines.append(encode(Event("assistant/chunk", seq, 0, AssistantChunk(1, step, chunk))))
+            seq += 1
+    path.write_bytes(b"".join(lines))
+    return path
+
+
+def said(text: str, *, whole: bool = True) -> list[Chunk]:
+    chunks: list[Chunk] = [BlockStart(0, "text"), TextDelta(0, text)]
+    return [*chunks, Finish(FinishReason("stop"))] if whole else chunks
+
+
+async def test_a_recorded_answer_is_played_chunk_by_chunk(tmp_path: Path):
+    model = replay.load([recorded(tmp_path / "a.jsonl", said("one"), said("two", whole=False))])
+    assert await play(model) == said("one")
+    with pytest.raises(Unavailable):
+        await play(model, request(1))
+    with pytest.raises(ModelError, match="holds 2 answers"):
+        await play(model, request(2))
+
+
+async def test_sessions_take_the_logs_in_the_order_they_first_ask(tmp_path: Path):
+    paths = [recorded(tmp_path / f"{name}.jsonl", said(name), said(name)) for name in "ab"]
+    model = replay.load(paths)
+    order = [("x", 0, "a"), ("y", 0, "b"), ("x", 1, "a"), ("y", 1, "b")]
+    for session, ordinal, expected in order:
+        assert await play(model, request(ordinal, session)) == said(expected)
+    alone = replay.load(paths[:1])
+    for session in ("x", "y"):
+        assert await play(alone, request(0, session)) == said("a")
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(b"", "no answers"), (b"header\nrubbish\n", "line 2"), (b'{"type":"session"}\n', "no answers")],
+)
+def test_a_log_that_cannot_be_played_says_why(tmp_path: Path, content: bytes, reason: str):
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(replay.ReplayError, match=reason):
+        replay.load([path])
+    with pytest.raises(replay.ReplayError, match="cannot read"):
+        replay.load([tmp_path / "none"])
+
+
+@pytest.mark.skipif(not LOGS.is_dir(), reason="the recorded logs are not here")
+@pytest.mark.parametrize("name", ["plan", "shell", "edit"])
+async def test_a_log_of_another_program_replays_to_its_last_word(name: str):
+    model = replay.load([LOGS / f"{name}.jsonl"])
+    ordinal = 0
+    while True:
+        chunks = await play(model, request(ordinal))
+        last = chunks[-1]
+        assert isinstance(last, Finish)
+        if last.reason.kind == "stop":
+            break
+        ordinal += 1
+    assert assemble(chunks)[-1] == Text("DONE")
