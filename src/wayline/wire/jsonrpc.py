@@ -33,6 +33,7 @@ RequestId = int | str | None
 T = TypeVar("T")
 _UNSET = msgspec.UNSET
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 _PATH = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>[^`]*)`)?$", re.DOTALL)
 
 
@@ -66,7 +67,7 @@ def decode_params(raw: bytes, kind: type[T]) -> T:
     """Parameters as typed data. Raises `InvalidParams` with the path and what was expected."""
     try:
         return msgspec.json.decode(raw, type=kind)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         match = _PATH.match(str(error))
         assert match is not None
         raise InvalidParams(match["what"], path=(match["path"] or "$").replace("$", "params", 1)) from None
@@ -179,6 +180,8 @@ class Connection:
             listener(params)
         except RpcError as error:
             logger.warning("notification %s ignored: %s %s", method, error, error.data)
+        except Exception:
+            logger.exception("notification %s failed", method)
 
     def _begin(self, request: Request, tasks: anyio.abc.TaskGroup) -> None:
         handler = self._handlers.get(request.method)
@@ -187,29 +190,32 @@ class Connection:
         elif request.id in self._running:
             self._answer_error(None, InvalidRequest(f"request id {request.id!r} is still in use"))
         else:
+            self._running[request.id] = request
             try:
                 outcome = handler(request)
             except Exception as failure:  # noqa: BLE001 - see `_as_error`
-                self._answer_error(request.id, _as_error(failure, request.method))
+                self._answer(request, _as_error(failure, request.method))
                 return
-            self._running[request.id] = request
             tasks.start_soon(self._run, request, outcome)
 
     async def _run(self, request: Request, outcome: Awaitable[object]) -> None:
-        result: object = None
-        error: RpcError | None = None
+        answer: object = None
         try:
             with request.scope:
-                result = await outcome
+                answer = await outcome
         except Exception as failure:  # noqa: BLE001 - see `_as_error`
-            error = _as_error(failure, request.method)
+            answer = _as_error(failure, request.method)
         if request.scope.cancelled_caught:
-            error = RequestCancelled()
+            answer = RequestCancelled()
+        self._answer(request, answer)
+
+    def _answer(self, request: Request, answer: object) -> None:
+        """Answer with a result, or with the error it is."""
         del self._running[request.id]
-        if error is not None:
-            self._answer_error(request.id, error)
+        if isinstance(answer, RpcError):
+            self._answer_error(request.id, answer)
         else:
-            self._send({"jsonrpc": "2.0", "id": request.id, "result": result})
+            self._send({"jsonrpc": "2.0", "id": request.id, "result": answer})
         request.answered()
 
     def _cancel_request(self, params: bytes) -> None:
@@ -227,7 +233,7 @@ class Connection:
             asked = None
         if asked is None:
             logger.debug("an answer to nothing that was asked: %r", frame)
-        elif isinstance(frame.error, msgspec.Raw):
+        elif isinstance(frame.error, msgspec.Raw) and bytes(frame.error) != b"null":
             try:
                 error = msgspec.json.decode(frame.error, type=_PeerError)
             except msgspec.MsgspecError:
@@ -258,7 +264,7 @@ class Connection:
     async def notify(self, method: str, params: list[object]) -> None:
         """Send one notification for each of `params`; waits while the peer is slow."""
         self._transport.send(
-            b"".join(_encode({"jsonrpc": "2.0", "method": method, "params": each}) + b"\n" for each in params)
+            b"".join(_line({"jsonrpc": "2.0", "method": method, "params": each}) for each in params)
         )
         await self._transport.drain()
 
@@ -267,7 +273,7 @@ class Connection:
         await self._transport.flush()
 
     def _send(self, message: dict[str, Any]) -> None:
-        self._transport.send(_encode(message) + b"\n")
+        self._transport.send(_line(message))
 
 
 def _as_error(failure: Exception, method: str) -> RpcError:
@@ -286,8 +292,10 @@ class _Answer:
         self._value: bytes | Exception = b""
 
     def arrive(self, value: bytes | Exception) -> None:
-        self._value = value
-        self._arrived.set()
+        """Take what came; only the first counts."""
+        if not self._arrived.is_set():
+            self._value = value
+            self._arrived.set()
 
     async def wait(self) -> bytes:
         await self._arrived.wait()
@@ -301,23 +309,43 @@ def _decode(line: bytes) -> _Frame:
         if not line.isascii():
             # What is kept raw for later is not looked into by msgspec.
             line.decode()
-        return _frames.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        reason = str(error)
-    # msgspec refuses lone surrogates, which JSON as clients write it may have; they become U+FFFD.
+        return _frames.decode(_without_surrogates(line))
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise _refusal(line, str(error)) from None
+
+
+def _without_surrogates(line: bytes) -> bytes:
+    """The line with lone surrogates replaced: JSON of clients may have them, and msgspec refuses them."""
+    if not _SURROGATE_ESCAPE.search(line):
+        return line
+    text = json.dumps(json.loads(line, parse_constant=_no_constant), ensure_ascii=False)
+    return _SURROGATE.sub("\ufffd", text).encode()
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _refusal(line: bytes, reason: str) -> RpcError:
+    """What is wrong with a line that is no frame."""
     try:
-        value = json.loads(line)
+        value = json.loads(line, parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        raise ParseError(f"the line is not JSON: {reason}") from None
+        return ParseError(f"the line is not JSON: {reason}")
     if isinstance(value, list):
-        raise InvalidRequest("a batch is not supported; send one message a line")
+        return InvalidRequest("a batch is not supported; send one message a line")
     if not isinstance(value, dict):
-        raise InvalidRequest("a message is an object")
+        return InvalidRequest("a message is an object")
+    return InvalidRequest(reason)
+
+
+def _line(message: object) -> bytes:
+    """A message as it goes out. A lone surrogate, from a file name that is not UTF-8 say, becomes U+FFFD."""
     try:
-        text = _SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False))
-        return _frames.decode(text.encode())
-    except msgspec.MsgspecError as error:
-        raise InvalidRequest(str(error)) from None
+        return _encode(message) + b"\n"
+    except UnicodeEncodeError:
+        text = json.dumps(msgspec.to_builtins(message), ensure_ascii=False)
+        return _SURROGATE.sub("\ufffd", text).encode() + b"\n"
 
 
 def _request_id(frame: _Frame) -> RequestId:

@@ -5,15 +5,16 @@ then on, so that a print in a tool, a plugin or a C library cannot break a conve
 inherits the wire.
 """
 
-import errno
+import logging
 import os
-from collections import deque
 
 import anyio
 import anyio.lowlevel
 import anyio.to_thread
 
 from wayline.wire.transport import MAX_LINE, TooLong
+
+logger = logging.getLogger(__name__)
 
 _READ_SIZE = 256 * 1024
 #: `drain` waits while more than this is queued.
@@ -42,7 +43,6 @@ class StdioTransport:
         self._max_line = max_line
         self._buffer = bytearray()
         self._searched = 0
-        self._lines: deque[bytes] = deque()
         self._pollable = True
         self._queue = bytearray()
         self._queued = anyio.Event()
@@ -63,7 +63,7 @@ class StdioTransport:
                 raise TooLong
             data = await self._read()
             if not data:
-                return None
+                return self._rest()
             self._buffer += data
 
     def _next_line(self) -> bytes | None:
@@ -71,10 +71,20 @@ class StdioTransport:
         if end < 0:
             self._searched = len(self._buffer)
             return None
-        line = bytes(self._buffer[:end]).removesuffix(b"\r")
+        with memoryview(self._buffer) as view:
+            line = bytes(view[:end]) if end <= self._max_line else None
         del self._buffer[: end + 1]
         self._searched = 0
-        return line
+        if line is None:
+            raise TooLong
+        return line.removesuffix(b"\r")
+
+    def _rest(self) -> bytes | None:
+        """The last line, when the peer closed its side without ending it; None when there is none."""
+        line = bytes(self._buffer)
+        self._buffer.clear()
+        self._searched = 0
+        return line or None
 
     async def _skip_line(self) -> None:
         """Read up to the end of a line that is too long, keeping nothing of it."""
@@ -88,13 +98,21 @@ class StdioTransport:
         self._searched = 0
 
     async def _read(self) -> bytes:
-        if self._pollable:
+        """What there is to read; empty at the end, which a peer that broke off has reached too."""
+        while self._pollable:
             try:
                 await anyio.wait_readable(self._in)
-                return os.read(self._in, _READ_SIZE)
             except PermissionError:
                 # epoll refuses plain files, which are always ready.
                 self._pollable = False
+                break
+            try:
+                return os.read(self._in, _READ_SIZE)
+            except BlockingIOError:
+                continue
+            except OSError as error:
+                logger.warning("the wire cannot be read any more: %s", error)
+                return b""
         return await anyio.to_thread.run_sync(os.read, self._in, _READ_SIZE, abandon_on_cancel=True)
 
     def send(self, data: bytes) -> None:
@@ -113,8 +131,7 @@ class StdioTransport:
         except BlockingIOError:
             return 0
         except OSError as error:
-            if error.errno not in (errno.EPIPE, errno.ECONNRESET, errno.EIO, errno.EBADF):
-                raise
+            logger.info("the wire cannot be written any more: %s", error)
             self._queue.clear()
             self.peer_gone.set()
             return len(data)

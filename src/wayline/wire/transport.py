@@ -1,5 +1,6 @@
 """How lines come and go: the seam between JSON-RPC and the bytes under it."""
 
+from collections import deque
 from typing import Protocol
 
 import anyio
@@ -31,7 +32,7 @@ class Transport(Protocol):
 class MemoryTransport:
     """Lines over memory streams: the same server without a process around it.
 
-    `drain` waits until the peer has taken what was sent, within the buffer of its stream.
+    `write_on` must run beside it: it sends what the stream has no room for at once.
     """
 
     def __init__(
@@ -39,8 +40,9 @@ class MemoryTransport:
     ) -> None:
         self._incoming = incoming
         self._outgoing = outgoing
-        self._queue: list[bytes] = []
-        self._sending = anyio.Lock()
+        self._queue: deque[bytes] = deque()
+        self._queued = anyio.Event()
+        self._sent = anyio.Event()
 
     async def receive(self) -> bytes | None:
         try:
@@ -53,16 +55,25 @@ class MemoryTransport:
 
     def send(self, data: bytes) -> None:
         self._queue += data.splitlines()
+        self._queued.set()
+
+    async def write_on(self) -> None:
+        """Send what is queued, as fast as the peer takes it; until cancelled."""
+        while True:
+            await self._queued.wait()
+            self._queued = anyio.Event()
+            while self._queue:
+                try:
+                    await self._outgoing.send(self._queue[0])
+                    self._queue.popleft()
+                except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    self._queue.clear()
+            self._sent.set()
+            self._sent = anyio.Event()
 
     async def drain(self) -> None:
         await self.flush()
 
     async def flush(self) -> None:
-        async with self._sending:
-            while self._queue:
-                try:
-                    await self._outgoing.send(self._queue[0])
-                except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-                    self._queue.clear()
-                    return
-                self._queue.pop(0)
+        while self._queue:
+            await self._sent.wait()
