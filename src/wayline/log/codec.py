@@ -7,6 +7,7 @@ LogError
 
 import json
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import TypeVar
 
@@ -27,8 +28,11 @@ from wayline.log.events import (
 T = TypeVar("T")
 
 #: How every line of a delta begins. A reader that only folds can skip it and still know its `seq`.
-_DELTA = re.compile(rb'\{"type":"assistant/chunk","seq":(\d+),')
+_DELTA = re.compile(rb'\{"type":"assistant/chunk","seq":(\d{1,18}),')
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+#: what decoders raise for a line that is not what it should be
+_UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
 
 
 class LogError(Exception):
@@ -63,15 +67,20 @@ def _decoder(kind: type[T]) -> "msgspec.json.Decoder[T]":
 
 
 def encode(record: Event | Header) -> bytes:
-    """One line, with its newline."""
-    return _encoder.encode(record) + b"\n"
+    """One line, with its newline. Lone surrogates become U+FFFD."""
+    if isinstance(record, Event) and isinstance(record.data, Unknown):
+        record = msgspec.structs.replace(record, data=record.data.fields)
+    try:
+        return _encoder.encode(record) + b"\n"
+    except UnicodeEncodeError:
+        return _replace_surrogates(msgspec.to_builtins(record)) + b"\n"
 
 
 def decode_header(line: bytes) -> Header:
     """Line 1 of a log. Raises `UnknownHeader`."""
     try:
-        header: Header = _decoder(Header).decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        header: Header = _mending(_decoder(Header).decode, line)
+    except _UNREADABLE as error:
         raise UnknownHeader(f"line 1 is not a session header: {error}") from None
     if header.version != FORMAT_VERSION:
         raise UnknownHeader(f"the log has format {header.version}; this reader knows {FORMAT_VERSION}")
@@ -84,14 +93,8 @@ def decode(line: bytes) -> Event:
     Raises `DamagedLine`.
     """
     try:
-        return _decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        mended = _without_surrogates(line)
-        if mended is None:
-            raise DamagedLine(str(error)) from None
-    try:
-        return _decode(mended)
-    except msgspec.MsgspecError as error:
+        return _mending(_decode, line)
+    except _UNREADABLE as error:
         raise DamagedLine(str(error)) from None
 
 
@@ -114,17 +117,21 @@ def _decode(line: bytes) -> Event:
     )
 
 
-def _without_surrogates(line: bytes) -> bytes | None:
-    """The line with lone surrogates replaced, or None when they are not what was wrong with it.
+def _mending(decode: Callable[[bytes], T], line: bytes) -> T:
+    """The line decoded; when lone surrogates are what is wrong with it, decoded without them.
 
     `json` reads them where msgspec refuses them.
     """
     try:
-        text = json.dumps(json.loads(line), ensure_ascii=False)
-    except ValueError:
-        return None
-    mended, count = _SURROGATE.subn("\ufffd", text)
-    return mended.encode() if count else None
+        return decode(line)
+    except _UNREADABLE:
+        if not _SURROGATE_ESCAPE.search(line):
+            raise
+    return decode(_replace_surrogates(json.loads(line)))
+
+
+def _replace_surrogates(value: object) -> bytes:
+    return _SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False, separators=(",", ":"))).encode()
 
 
 def delta_seq(line: bytes) -> int | None:

@@ -4,6 +4,8 @@ LogError
 └── InvariantBroken    an event breaks a rule; the message names both
 """
 
+from collections.abc import Container
+
 from wayline.log.codec import LogError
 from wayline.log.content import ToolCall
 from wayline.log.events import (
@@ -15,10 +17,10 @@ from wayline.log.events import (
     SessionConfig,
     SessionMode,
     SessionTitle,
+    Sources,
     Span,
     StepEnd,
     StepStart,
-    TodoWrite,
     ToolCallStarted,
     ToolResultRecorded,
     TurnEnd,
@@ -36,7 +38,7 @@ _ANYWHERE = (Notice, SessionTitle, SessionMode, SessionConfig, TurnStart)
 
 
 class Invariants:
-    """Checks events one after the other. It only reads; after it raised, it is not used again."""
+    """Judges events one after the other. After `check` raised, it is not used again."""
 
     def __init__(self) -> None:
         self.next_seq = 0
@@ -48,57 +50,78 @@ class Invariants:
         self._calls: set[str] = set()
         self._message_calls: set[str] = set()
         self._surface: list[int] = []
+        #: how many events the surface had when the open turn began
+        self._turn_begins = 0
 
     def check(self, event: Event) -> None:
-        """Take the next event. Raises `InvariantBroken`."""
-        self.check_seq(event.seq)
-        self._check_surface(event)
-        self._check_place(event)
+        """Take the next event if the rules allow it. Raises `InvariantBroken`."""
+        self.allow(event)
+        self.take(event)
+
+    def check_delta(self, seq: int) -> None:
+        """Take a delta, of which no more than its number need be known. Raises `InvariantBroken`."""
+        self._require(seq == self.next_seq, seq, f"seq must be contiguous, {self.next_seq} comes next")
+        self._require(bool(self.turn), seq, "a delta stands outside any turn")
+        self.next_seq += 1
+
+    def allow(self, event: Event) -> None:
+        """Raises `InvariantBroken` when the event may not come next; changes nothing."""
+        self._require(
+            event.seq == self.next_seq, event, f"seq must be contiguous, {self.next_seq} comes next"
+        )
+        self._allow_surface(event)
+        free = isinstance(event.data, _ANYWHERE) or event.type.startswith(("session/", "hook/"))
+        self._require(bool(self.turn) or free, event, "it stands outside any turn")
         match event.data:
             case TurnStart(turn=turn):
                 self._require(not self.turn, event, "a turn opens while another is open")
                 self._require(turn == self._last_turn + 1, event, f"turn {self._last_turn + 1} comes next")
-                self.turn = self._last_turn = turn
-                self._last_step = 0
             case TurnEnd(turn=turn):
                 self._require(turn == self.turn, event, f"the open turn is {self.turn}")
                 self._require(not self.step, event, f"step {self.step} is still open")
-                self.turn = 0
             case StepStart(turn=turn, step=step):
                 self._require(not self.step, event, f"step {self.step} is still open")
                 self._require(turn == self.turn, event, f"the open turn is {self.turn}")
                 self._require(step == self._last_step + 1, event, f"step {self._last_step + 1} comes next")
+            case StepEnd(turn=turn, step=step):
+                is_open = self.step != 0 and (turn, step) == (self.turn, self.step)
+                self._require(is_open, event, "that step is not open")
+            case ToolResultRecorded():
+                self._allow_answer(event, event.data)
+            case _:
+                pass
+
+    def take(self, event: Event) -> None:
+        """Go on behind an event that is allowed."""
+        self.next_seq += 1
+        self._take_surface(event)
+        match event.data:
+            case TurnStart(turn=turn):
+                self.turn = self._last_turn = turn
+                self._last_step = 0
+                self._turn_begins = len(self._surface)
+            case TurnEnd(reason=reason):
+                self.turn = 0
+                if reason.kind == "refusal":
+                    del self._surface[self._turn_begins :]
+            case StepStart(step=step):
                 self.step = self._last_step = step
                 self._calls, self._message_calls = set(), set()
-            case StepEnd(turn=turn, step=step):
-                self._require((turn, step) == (self.turn, self.step), event, "that step is not open")
+            case StepEnd():
                 self.step = 0
             case AssistantMessage(content=content):
                 self._message_calls = {block.id for block in content if isinstance(block, ToolCall)}
             case ToolCallStarted(call_id=call_id):
                 self._calls.add(call_id)
-            case ToolResultRecorded():
-                self._check_answer(event, event.data)
             case _:
                 pass
 
-    def check_seq(self, seq: int) -> None:
-        """Take the number of the next event; for a delta, which needs no more. Raises."""
-        if seq != self.next_seq:
-            raise InvariantBroken(f"event {seq}: seq must be contiguous, {self.next_seq} comes next")
-        self.next_seq = seq + 1
-
-    def _require(self, holds: bool, event: Event, rule: str) -> None:
+    def _require(self, holds: bool, event: Event | int, rule: str) -> None:
         if not holds:
-            raise InvariantBroken(f"event {event.seq} ({event.type}): {rule}")
+            name = f"event {event.seq} ({event.type})" if isinstance(event, Event) else f"event {event}"
+            raise InvariantBroken(f"{name}: {rule}")
 
-    def _check_place(self, event: Event) -> None:
-        free = isinstance(event.data, _ANYWHERE) or event.type.startswith(("session/", "hook/"))
-        self._require(bool(self.turn) or free, event, "it stands outside any turn")
-        if isinstance(event.data, TodoWrite):
-            self._require(bool(self.turn), event, "a list is written inside an open turn")
-
-    def _check_surface(self, event: Event) -> None:
+    def _allow_surface(self, event: Event) -> None:
         op = event.surface_op
         if isinstance(event.data, Unknown):
             return
@@ -107,23 +130,36 @@ class Invariants:
             return
         self._require(op is not None, event, "a surface event has a surfaceOp")
         if isinstance(op, Replace):
-            self._check_replace(event, op)
+            run = self._run(op)
+            self._require(run is not None, event, "the ends of a replace are on the surface")
+            named = _numbers(event.source_event_seqs)
+            shadowed = self._surface[run] if run else []
+            self._require(all(seq in named for seq in shadowed), event, "its sources name all it shadows")
+
+    def _take_surface(self, event: Event) -> None:
+        op = event.surface_op
+        if type(event.data) not in SURFACE:
+            return
+        if isinstance(op, Replace) and (run := self._run(op)) is not None:
+            self._surface[run] = [event.seq]
+            if run.start < self._turn_begins:
+                self._turn_begins = max(run.start + 1, self._turn_begins - (run.stop - run.start - 1))
         else:
             self._surface.append(event.seq)
 
-    def _check_replace(self, event: Event, op: Replace) -> None:
-        ends_known = op.start in self._surface and op.end in self._surface and op.start <= op.end
-        self._require(ends_known, event, "the ends of a replace are on the surface")
-        first, last = self._surface.index(op.start), self._surface.index(op.end)
-        shadowed = self._surface[first : last + 1]
-        sources = event.source_event_seqs
-        named = (
-            set(range(sources.first, sources.last + 1)) if isinstance(sources, Span) else set(sources or ())
-        )
-        self._require(named.issuperset(shadowed), event, "its sources name all it shadows")
-        self._surface[first : last + 1] = [event.seq]
+    def _run(self, op: Replace) -> slice | None:
+        """Where on the surface the run from `start` to `end` lies; a summary stands before older events."""
+        try:
+            run = slice(self._surface.index(op.start), self._surface.index(op.end) + 1)
+        except ValueError:
+            return None
+        return run if run.start < run.stop else None
 
-    def _check_answer(self, event: Event, result: ToolResultRecorded) -> None:
+    def _allow_answer(self, event: Event, result: ToolResultRecorded) -> None:
         interrupted = result.error is not None and result.error.code == "interrupted"
         known = result.call_id in self._calls or (interrupted and result.call_id in self._message_calls)
         self._require(known, event, f"no call {result.call_id!r} of this step is open")
+
+
+def _numbers(sources: Sources | None) -> Container[int]:
+    return range(sources.first, sources.last + 1) if isinstance(sources, Span) else set(sources or ())

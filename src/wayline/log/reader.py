@@ -4,11 +4,16 @@ LogError
 └── DamagedLog    a line before the last cannot be read: the session is damaged
 """
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import msgspec
 
-from wayline.log.codec import DamagedLine, LogError, decode, decode_header, delta_seq
+from wayline.log.codec import DamagedLine, LogError, decode, decode_header, delta_seq, is_delta
 from wayline.log.events import AssistantMessage, Event, Header, LlmRetry, StepEnd, Unknown
 from wayline.log.invariants import InvariantBroken, Invariants
+
+T = TypeVar("T")
 
 
 class DamagedLog(LogError):
@@ -39,36 +44,41 @@ def read(data: bytes) -> Reading:
     lines, torn = _whole_lines(data)
     header = decode_header(lines[0] if lines else b"")
     events: list[Event] = []
-    deltas: list[bytes] = []
+    deltas: list[tuple[int, bytes]] = []
     rules = Invariants()
     fault: str | None = None
     for number, line in enumerate(lines[1:], start=2):
         seq = delta_seq(line)
-        try:
-            if seq is None:
-                event = decode(line)
-                fault = fault or _unknown(event, header) or _broken(rules, event)
-                events.append(event)
-                if isinstance(event.data, AssistantMessage | StepEnd | LlmRetry):
-                    deltas.clear()
-            else:
-                if fault is None:
-                    rules.check_seq(seq)
-                deltas.append(line)
-        except InvariantBroken as error:
-            fault = str(error)
-        except DamagedLine as error:
-            raise DamagedLog(f"line {number}: {error}") from None
+        if seq is not None:
+            fault = fault or _broken(rules.check_delta, seq)
+            deltas.append((number, line))
+            continue
+        event = _decode(number, line)
+        fault = fault or _unknown(event, header) or _broken(rules.check, event)
+        if is_delta(event):
+            # Another program's, with its keys in another order.
+            deltas.append((number, line))
+            continue
+        events.append(event)
+        if isinstance(event.data, AssistantMessage | StepEnd | LlmRetry):
+            deltas.clear()
     return Reading(
         header=header,
         events=events,
-        open_deltas=[decode(line) for line in deltas],
+        open_deltas=[_decode(number, line) for number, line in deltas],
         next_seq=rules.next_seq,
         length=len(data) - torn,
         torn=torn,
         fault=fault,
         rules=rules,
     )
+
+
+def _decode(number: int, line: bytes) -> Event:
+    try:
+        return decode(line)
+    except DamagedLine as error:
+        raise DamagedLog(f"line {number}: {error}") from None
 
 
 def _whole_lines(data: bytes) -> tuple[list[bytes], int]:
@@ -95,9 +105,9 @@ def _unknown(event: Event, header: Header) -> str | None:
     return f"event {event.seq} has type {event.type!r}, written by {writer}, which this version does not know"
 
 
-def _broken(rules: Invariants, event: Event) -> str | None:
+def _broken(check: Callable[[T], None], what: T) -> str | None:
     try:
-        rules.check(event)
+        check(what)
     except InvariantBroken as error:
         return str(error)
     return None

@@ -4,7 +4,7 @@ or a failure.
 An open turn is closed, never cut. Repairing a repaired log appends nothing.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -96,7 +96,7 @@ def close_step(
     if message is None and (content := assemble(chunks)):
         message = AssistantMessage(turn, step, content, interrupted=True)
         closing.append(message)
-    for call in _calls(message):
+    for call in _calls(message, state.started):
         if call.id in state.answered:
             continue
         begun = call.id in state.started
@@ -137,5 +137,9 @@ def _find_open(events: Sequence[Event]) -> _Open:
     return state
 
 
-def _calls(message: AssistantMessage | None) -> list[ToolCall]:
-    return [block for block in message.content if isinstance(block, ToolCall)] if message else []
+def _calls(message: AssistantMessage | None, started: Mapping[str, ToolCallStarted]) -> list[ToolCall]:
+    """The calls of a step: those of its message, and any that another program wrote without one."""
+    asked = [block for block in message.content if isinstance(block, ToolCall)] if message else []
+    known = {call.id for call in asked}
+    others = [ToolCall(call.call_id, call.name, call.arguments) for call in started.values()]
+    return [*asked, *(call for call in others if call.id not in known)]

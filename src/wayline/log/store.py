@@ -5,6 +5,7 @@ its bytes back.
 """
 
 import os
+import stat
 from pathlib import Path
 from typing import Protocol
 
@@ -34,17 +35,25 @@ class Store(Protocol):
         """Free the store; it is not used again."""
 
 
+#: In place of a descriptor that was closed: its number may soon be another file's.
+_CLOSED = -1
+
+
 class LogFile:
     """A log in a file, readable by its owner alone (file 0600, folders 0700)."""
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
         """Open for append. Raises `FileExistsError` (create), `FileNotFoundError`, `OSError`."""
         if create:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _make_private(path.parent)
         flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | (os.O_CREAT | os.O_EXCL if create else 0)
         self.path = path
         self._fd = os.open(path, flags, 0o600)
-        self._size = os.fstat(self._fd).st_size
+        status = os.fstat(self._fd)
+        if not stat.S_ISREG(status.st_mode):
+            os.close(self._fd)
+            raise OSError(f"{path} is not a regular file")
+        self._size = status.st_size
         self._dirty = create
         self._torn = False
 
@@ -88,6 +97,13 @@ class LogFile:
         self._dirty = True
 
     def close(self) -> None:
-        os.close(self._fd)
-        # The number may soon be another file's.
-        self._fd = -1
+        descriptor, self._fd = self._fd, _CLOSED
+        if descriptor != _CLOSED:
+            os.close(descriptor)
+
+
+def _make_private(folder: Path) -> None:
+    """Make a folder and those above it that are missing, for their owner alone."""
+    if not folder.is_dir():
+        _make_private(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)

@@ -65,10 +65,17 @@ def _first(state: Messages, size: int) -> Messages:
 
 
 def _replace(state: Messages, op: Replace, message: Message, seq: int) -> Messages:
+    """Put a message in the place of a run. A run that reaches into the open turn was not all said in it,
+    so a refusal leaves its summary."""
     seqs = list(state.seqs)
+    if op.start not in seqs or op.end not in seqs:
+        return Messages(state.history.append(message), state.seqs.append(seq), state.turn_begins)
     first, last = seqs.index(op.start), seqs.index(op.end)
-    history = [*state.history[:first], message, *state.history[last + 1 :]]
-    shrunk = len(state.history) - len(history)
+    begins = state.turn_begins
+    if first < begins:
+        begins = max(first + 1, begins - (last - first))
     return Messages(
-        Vector(history), Vector([*seqs[:first], seq, *seqs[last + 1 :]]), max(0, state.turn_begins - shrunk)
+        Vector([*state.history[:first], message, *state.history[last + 1 :]]),
+        Vector([*seqs[:first], seq, *seqs[last + 1 :]]),
+        begins,
     )

@@ -2,8 +2,7 @@
 
 RegistryError
 ├── UnknownSession    no session of that id
-├── WrongWorkspace    it was started in another working directory
-└── MissingWorkspace  its working directory is gone
+└── WrongWorkspace    it was started in another working directory
 """
 
 import os
@@ -19,7 +18,7 @@ from wayline.log.codec import LogError, encode
 from wayline.log.events import FORMAT_VERSION, Header, ToolCallStarted
 from wayline.log.folders import LOG_NAME, SessionFolders
 from wayline.log.invariants import Invariants
-from wayline.log.reader import Reading, read
+from wayline.log.reader import DamagedLog, Reading, read
 from wayline.log.recovery import repair
 from wayline.log.store import LogFile
 from wayline.models.assembler import assemble
@@ -69,7 +68,11 @@ class Registry:
         )
         folder = self._folders.for_session(str(cwd), header.id)
         store = LogFile(folder / LOG_NAME, create=True)
-        store.append(encode(header))
+        try:
+            store.append(encode(header))
+        except LogError:
+            store.close()
+            raise
         return Session(header, store, folder, cwd, rules=_checked(Invariants()), clock=self._clock)
 
     async def open(self, session_id: str, cwd: Path) -> Session:
@@ -88,7 +91,7 @@ class Registry:
             raise
 
     async def _open(self, store: LogFile, folder: Path, cwd: Path) -> Session:
-        reading = await anyio.to_thread.run_sync(lambda: read(store.read()))
+        reading = await anyio.to_thread.run_sync(lambda: _read(store.read(), folder))
         check_workspace(reading.header, cwd)
         if reading.torn and reading.fault is None:
             store.truncate(reading.length)
@@ -131,10 +134,21 @@ def _checked(rules: Invariants) -> Invariants | None:
 def _listed(log: Path) -> Listed | None:
     """The list's line for one log; None for a session that was never prompted."""
     try:
-        reading = read(log.read_bytes())
+        if not log.is_file():
+            # A pipe would never end.
+            raise DamagedLog("the log is not a regular file")
+        reading = _read(log.read_bytes(), log.parent)
     except (LogError, OSError) as error:
         return Listed(id=log.parent.name, cwd=None, damage=str(error))
     return _summary(reading)
+
+
+def _read(data: bytes, folder: Path) -> Reading:
+    """A log, which must be that of the session its folder names: a copy would be the same session twice."""
+    reading = read(data)
+    if reading.header.id != folder.name:
+        raise DamagedLog(f"the folder is that of session {folder.name}, the log of {reading.header.id}")
+    return reading
 
 
 def _summary(reading: Reading) -> Listed | None:
@@ -155,4 +169,7 @@ def same_folder(stored: str, given: Path) -> bool:
     path = Path(stored)
     if path == given:
         return True
-    return path.exists() and given.exists() and path.samefile(given)
+    try:
+        return path.is_absolute() and path.samefile(given)
+    except (OSError, ValueError):
+        return False

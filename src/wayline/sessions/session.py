@@ -60,15 +60,12 @@ class Cursor:
             await self._news.wait()
         events = self._session.tail_from(self.position)
         self.position += len(events)
+        self._session.moved()
         return events
 
     def wake(self) -> None:
         """There is something to take."""
         self._news.set()
-
-    def skip_to(self, seq: int) -> None:
-        """Pass over the events before `seq`."""
-        self.position = max(self.position, seq)
 
 
 class Session:
@@ -109,7 +106,7 @@ class Session:
         self._cursors: list[Cursor] = []
         self._tail: list[Event] = []
         self._tail_start = next_seq
-        self._caught_up: anyio.Event | None = None
+        self._caught_up = anyio.Event()
         self._rules = rules
 
     @property
@@ -131,8 +128,10 @@ class Session:
             surface_op = "append"
         event = Event(TYPE_NAMES[kind], self.next_seq, self._clock(), data, surface_op, sources)
         if self._rules is not None:
-            self._rules.check(event)
+            self._rules.allow(event)
         self._store.append(encode(event))
+        if self._rules is not None:
+            self._rules.take(event)
         self.next_seq += 1
         self._take(event)
         if self._cursors:
@@ -174,29 +173,28 @@ class Session:
     def unsubscribe(self, cursor: Cursor) -> None:
         """Stop keeping events for it."""
         self._cursors.remove(cursor)
-        self._forget()
+        self.moved()
 
     def tail_from(self, position: int) -> Sequence[Event]:
         """The events from `position` on, which a cursor has not taken yet."""
-        events = self._tail[position - self._tail_start :]
-        if self._caught_up is not None:
-            self._caught_up.set()
-        self._forget()
-        return events
+        return self._tail[position - self._tail_start :]
 
-    def _forget(self) -> None:
-        """Drop what every cursor has taken; in batches, since cutting a list moves what is left."""
+    def moved(self) -> None:
+        """A cursor took what there was, or went: forget what nobody needs, and wake whoever waits for it.
+
+        Events are dropped in batches, since cutting a list moves what is left.
+        """
         taken = min((cursor.position for cursor in self._cursors), default=self.next_seq) - self._tail_start
         if taken >= 1024 or taken == len(self._tail):
             del self._tail[:taken]
             self._tail_start += taken
+        self._caught_up.set()
+        self._caught_up = anyio.Event()
 
     async def wait_for_followers(self, limit: int) -> None:
         """Wait until no cursor is more than `limit` events behind, so that memory stays bounded."""
         while any(cursor.behind > limit for cursor in self._cursors):
-            self._caught_up = anyio.Event()
             await self._caught_up.wait()
-        self._caught_up = None
 
     def close(self) -> None:
         """Free the log. Whoever still holds the session finds that it cannot be appended to."""
