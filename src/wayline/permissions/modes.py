@@ -46,7 +46,7 @@ def decide(mode: Mode, access: Access, workspace: Path, grants: frozenset[str]) 
         return "allow"
     if mode == "plan" and access.effect in ("write", "run"):
         return "deny"
-    if access.grant in grants:
+    if access.grant and access.grant in grants:
         return "allow"
     inside = all(path.is_relative_to(workspace) for path in access.paths)
     if access.effect == "read":

@@ -26,12 +26,15 @@ def content_of(path: Path, workspace: Path) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         raise missing(path, workspace) from None
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise (
+            is_folder(path, workspace)
+            if stat.S_ISDIR(status.st_mode)
+            else Failed(f"{name} is not a regular file.")
+        )
     with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if stat.S_ISDIR(status.st_mode):
-            raise is_folder(path, workspace)
-        if not stat.S_ISREG(status.st_mode):
-            raise Failed(f"{name} is not a regular file.")
         if status.st_size > MOST:
             raise Failed(
                 f"{name} is too large ({status.st_size} bytes): use grep, or a command such as head or sed."

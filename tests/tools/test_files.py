@@ -1,0 +1,177 @@
+"""read, write and edit on real files."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.tools.running import Session, words
+from wayline.log.content import Image
+
+pytestmark = pytest.mark.anyio
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
+
+
+def put(session: Session, name: str, content: str | bytes) -> Path:
+    path = session.workspace / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+async def test_read_numbers_lines_and_goes_on_where_it_stopped(session: Session):
+    put(session, "a.txt", "".join(f"line {number}\n" for number in range(1, 3001)))
+    first = words(await session.call("read", file_path="a.txt"))
+    assert first.startswith("     1\tline 1\n")
+    assert "  2000\tline 2000\n" in first
+    assert "line 2001\n" not in first
+    assert "offset 2001" in first
+    rest = words(await session.call("read", file_path="a.txt", offset=2001))
+    assert rest.splitlines()[-1] == "  3000\tline 3000"
+    assert words(await session.call("read", file_path="a.txt", offset=7, limit=1)).startswith(
+        "     7\tline 7\n"
+    )
+    past = await session.call("read", file_path="a.txt", offset=3001)
+    assert past.is_error
+    assert "3000" in words(past)
+
+
+async def test_read_stays_within_its_bytes_and_cuts_long_lines(session: Session):
+    put(session, "wide.txt", "x" * 100_000 + "\n" + "y\n")
+    said = words(await session.call("read", file_path="wide.txt"))
+    assert len(said) < 3000
+    assert "98000 more characters" in said
+    put(session, "big.txt", ("z" * 1000 + "\n") * 200)
+    assert len(words(await session.call("read", file_path="big.txt")).encode()) <= 51 * 1024
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"\x7fELF\x02\x01\x01\0\0", "not text"),
+        (b"PK\x03\x04\0\0\0\0", "not text"),
+        (b"a\0b" * 100, "not text"),
+    ],
+)
+async def test_read_refuses_what_is_not_text(session: Session, content: bytes, said: str):
+    put(session, "x.bin", content)
+    output = await session.call("read", file_path="x.bin")
+    assert output.error_code == "TOOL_FAILED"
+    assert said in words(output)
+
+
+async def test_read_shows_images_as_images(session: Session):
+    put(session, "x.png", PNG)
+    output = await session.call("read", file_path="x.png")
+    (image,) = [block for block in output.content if isinstance(block, Image)]
+    assert image.mime_type == "image/png"
+
+
+async def test_read_of_what_is_not_there_suggests_what_is(session: Session):
+    put(session, "config.txt", "x")
+    output = await session.call("read", file_path="confg.txt")
+    assert "config.txt" in words(output)
+    folder = await session.call("read", file_path=".")
+    assert "is a folder" in words(folder)
+    os.mkfifo(session.workspace / "pipe")
+    assert (await session.call("read", file_path="pipe")).is_error
+
+
+async def test_write_makes_folders_and_says_what_changed(session: Session):
+    output = await session.call("write", file_path="a/b/c.txt", content="hello\n")
+    assert (session.workspace / "a/b/c.txt").read_text(encoding="utf-8") == "hello\n"
+    assert output.meta["changed"] is True
+    path = str(session.workspace / "a/b/c.txt")
+    assert output.meta["diffs"] == [{"path": path, "oldText": None, "newText": "hello\n"}]
+
+
+async def test_an_existing_file_must_have_been_read_and_not_have_changed_since(session: Session):
+    path = put(session, "a.txt", "one\n")
+    for name, arguments in [
+        ("write", {"content": "two\n"}),
+        ("edit", {"old_string": "one", "new_string": "two"}),
+    ]:
+        refused = await session.call(name, file_path="a.txt", **arguments)
+        assert "read it first" in words(refused)
+        await session.call("read", file_path="a.txt")
+        path.write_text("other\n", encoding="utf-8")
+        changed = await session.call(name, file_path="a.txt", **arguments)
+        assert "changed on disk" in words(changed)
+        assert path.read_text(encoding="utf-8") == "other\n"
+        path.write_text("one\n", encoding="utf-8")
+        session.seen.clear()
+    await session.call("read", file_path="a.txt")
+    await session.call("edit", file_path="a.txt", old_string="one", new_string="two")
+    again = await session.call("edit", file_path="a.txt", old_string="two", new_string="three")
+    assert not again.is_error
+    assert path.read_text(encoding="utf-8") == "three\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "old", "new", "after"),
+    [
+        (b"a\r\nb\r\n", "a\nb", "a\nc", b"a\r\nc\r\n"),
+        (b"\xef\xbb\xbfa\n", "a", "b", b"\xef\xbb\xbfb\n"),
+        ("å\n".encode("utf-16"), "å", "ä", "ä\n".encode("utf-16")),
+        ("å caf\xe9\n".encode("latin-1"), "caf\xe9", "th\xe9", "å th\xe9\n".encode("latin-1")),
+        (b"no newline", "newline", "end", b"no end"),
+    ],
+    ids=["CRLF", "BOM", "UTF-16", "Latin-1", "no last newline"],
+)
+async def test_edit_keeps_encoding_and_line_ends(
+    session: Session, before: bytes, old: str, new: str, after: bytes
+):
+    path = put(session, "a.txt", before)
+    await session.call("read", file_path="a.txt")
+    output = await session.call("edit", file_path="a.txt", old_string=old, new_string=new)
+    assert not output.is_error, words(output)
+    assert path.read_bytes() == after
+
+
+async def test_edit_needs_one_exact_place(session: Session):
+    path = put(session, "a.py", "def f():\n    return 1\n\ndef g():\n    return 1\n")
+    await session.call("read", file_path="a.py")
+    twice = await session.call("edit", file_path="a.py", old_string="return 1", new_string="return 2")
+    assert twice.is_error
+    assert "2" in words(twice)
+    near = await session.call("edit", file_path="a.py", old_string="def f():\n  return 1", new_string="x")
+    assert near.is_error
+    assert "    return 1" in words(near)
+    for wrong in [{"old_string": "", "new_string": "x"}, {"old_string": "def", "new_string": "def"}]:
+        assert (await session.call("edit", file_path="a.py", **wrong)).is_error
+    assert path.read_text(encoding="utf-8").count("return 1") == 2
+    every = await session.call(
+        "edit", file_path="a.py", old_string="return 1", new_string="return 2", replace_all=True
+    )
+    assert not every.is_error
+    assert path.read_text(encoding="utf-8").count("return 2") == 2
+
+
+async def test_a_write_keeps_the_mode_and_goes_through_links(session: Session):
+    path = put(session, "run.sh", "one\n")
+    path.chmod(0o750)
+    (session.workspace / "link").symlink_to("run.sh")
+    await session.call("read", file_path="link")
+    output = await session.call("write", file_path="link", content="two\n")
+    assert not output.is_error, words(output)
+    assert path.read_text(encoding="utf-8") == "two\n"
+    assert path.stat().st_mode & 0o777 == 0o750
+    assert (session.workspace / "link").is_symlink()
+    assert sorted(entry.name for entry in session.workspace.iterdir()) == ["link", "run.sh"]
+
+
+async def test_a_write_that_changes_nothing_says_so(session: Session):
+    put(session, "a.txt", "same\n")
+    await session.call("read", file_path="a.txt")
+    output = await session.call("write", file_path="a.txt", content="same\n")
+    assert output.meta["changed"] is False
+
+
+async def test_a_large_file_shows_only_what_changed(session: Session):
+    put(session, "big.txt", "".join(f"line {number}\n" for number in range(5000)))
+    await session.call("read", file_path="big.txt")
+    output = await session.call("edit", file_path="big.txt", old_string="line 2500\n", new_string="changed\n")
+    (diff,) = output.meta["diffs"]
+    assert diff["oldText"].splitlines() == [f"line {n}" for n in range(2497, 2504)]
+    assert "changed" in diff["newText"]
