@@ -128,7 +128,11 @@ def stream_of(content: Sequence[ContentBlock]) -> list[Chunk]:
                 deltas = [TextDelta(index, piece) for piece in _pieces(text)]
                 chunks += [BlockStart(index, "text"), *deltas, BlockEnd(index, block)]
             case Reasoning(text=text):
-                chunks += [BlockStart(index, "reasoning"), ReasoningDelta(index, text), BlockEnd(index, block)]
+                chunks += [
+                    BlockStart(index, "reasoning"),
+                    ReasoningDelta(index, text),
+                    BlockEnd(index, block),
+                ]
             case ToolCall(id=call_id, name=name, arguments=arguments):
                 begun, *more = [ToolCallDelta(index, call_id, piece) for piece in _pieces(arguments)]
                 begun = msgspec.structs.replace(begun, name=name)
@@ -155,7 +159,9 @@ def replies(draw: st.DrawFn, prefix: str) -> tuple[ContentBlock, ...]:
             case "reasoning":
                 content.append(Reasoning(draw(WORDS)))
             case _:
-                content.append(ToolCall(f"{prefix}.{index}", draw(st.sampled_from(["bash", "todo_write"])), "{}"))
+                content.append(
+                    ToolCall(f"{prefix}.{index}", draw(st.sampled_from(["bash", "todo_write"])), "{}")
+                )
     return tuple(content)
 
 

@@ -15,7 +15,17 @@ from wayline.log.codec import (
     is_delta,
 )
 from wayline.log.content import Text, TextDelta
-from wayline.log.events import PAYLOADS, USER, AssistantChunk, Event, Header, Notice, Span, Unknown, UserMessage
+from wayline.log.events import (
+    PAYLOADS,
+    USER,
+    AssistantChunk,
+    Event,
+    Header,
+    Notice,
+    Span,
+    Unknown,
+    UserMessage,
+)
 
 
 def line(**fields: object) -> bytes:
@@ -75,7 +85,9 @@ def test_an_unknown_type_keeps_its_payload_and_says_whether_it_may_be_skipped(ig
 
 
 @pytest.mark.parametrize(
-    "text", [r"\ud800", r"a\udfffb", r"\uD83D alone", r"\udc00\ud800"], ids=["high", "low", "upper case", "swapped"]
+    "text",
+    [r"\ud800", r"a\udfffb", r"\uD83D alone", r"\udc00\ud800"],
+    ids=["high", "low", "upper case", "swapped"],
 )
 def test_lone_surrogates_of_another_program_become_replacement_characters(text: str):
     event = decode(line(data={"text": "TEXT"}).replace(b"TEXT", text.encode()))
@@ -88,7 +100,10 @@ def test_escaped_pairs_of_surrogates_are_the_character_they_stand_for():
 
 
 def test_a_header_with_a_lone_surrogate_can_be_read():
-    assert decode_header(b'{"type":"session","version":0,"id":"s","createdAt":1,"cwd":"/\\udc80"}').cwd == "/\ufffd"
+    assert (
+        decode_header(b'{"type":"session","version":0,"id":"s","createdAt":1,"cwd":"/\\udc80"}').cwd
+        == "/\ufffd"
+    )
 
 
 def test_a_lone_surrogate_does_not_keep_an_event_from_being_written():
