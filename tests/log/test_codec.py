@@ -134,7 +134,7 @@ def test_a_lone_surrogate_does_not_keep_an_event_from_being_written():
 )
 def test_a_line_that_is_no_event_is_damaged(damaged: bytes):
     assert delta_seq(damaged) is None
-    with pytest.raises(DamagedLine, match="."):
+    with pytest.raises(DamagedLine, match=r"."):
         decode(damaged)
 
 
