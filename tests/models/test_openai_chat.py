@@ -35,6 +35,7 @@ from wayline.log.content import (
 from wayline.models.assembler import assemble
 from wayline.models.base import (
     ContextOverflow,
+    ModelError,
     ModelRequest,
     NoCredentials,
     RequestRefused,
@@ -366,6 +367,84 @@ async def test_silence_is_unavailable_after_its_limit():
     silent = Answer([delta(content="x")], wait=threading.Event())
     with chat_server(silent) as server, pytest.raises(Unavailable, match="in time"):
         await ask(server, read_timeout=0.2)
+
+
+async def asked_with(server: ChatServer, key: str | None, **config: Any) -> list[Chunk]:
+    settings: dict[str, Any] = {"base_url": server.url, "key_env": "SOME_KEY", **config}
+    model = ChatModel("test", "m-1", ProviderConfig(**settings), lambda: key)
+    try:
+        with anyio.fail_after(20):
+            return [chunk async for chunk in model.stream(request())]
+    finally:
+        await model.aclose()
+
+
+async def test_blanks_around_a_key_are_not_part_of_it():
+    with chat_server(text("ok")) as server:
+        await asked_with(server, f" {KEY}\n")
+        assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize("key", ["k3y-that…", "k3y\nthat", "k3y\x00that"])
+async def test_a_key_that_cannot_be_sent_is_refused_without_a_word_of_it(key: str):
+    with chat_server(text("ok")) as server:
+        with pytest.raises(NoCredentials, match="SOME_KEY") as raised:
+            await asked_with(server, key)
+        assert "k3y" not in str(raised.value)
+        assert server.requests == []
+
+
+async def test_a_header_that_cannot_be_sent_is_refused_without_a_word_of_it():
+    with chat_server(text("ok")) as server, pytest.raises(RequestRefused) as raised:
+        await asked_with(server, KEY, headers={"x-token": "s3cret\n"})
+    assert "s3cret" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer([{"error": {"message": f"bad key {KEY}"}}]),
+        Answer(body=json.dumps({"error": {"message": f"bad key {KEY}"}}).encode()),
+        failure(500, f"bad key {KEY}"),
+        failure(401, "x" * 990 + KEY),
+        Answer(status=403, body=b"<p>" + b"x" * 990 + KEY.encode()),
+    ],
+    ids=["event", "whole", "status", "at the end of what is kept", "no JSON"],
+)
+async def test_a_key_that_the_provider_repeats_is_taken_out_of_its_words(answer: Answer):
+    with chat_server(answer) as server, pytest.raises(ModelError) as raised:
+        await ask(server)
+    assert KEY[:5] not in str(raised.value)
+
+
+async def test_a_redirect_is_not_followed_and_says_where_to():
+    moved = Answer(status=308, headers={"location": "https://elsewhere.example/v1"}, body=b"")
+    with chat_server(moved, text("never")) as server:
+        with pytest.raises(RequestRefused, match="elsewhere"):
+            await ask(server)
+        assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("url", ["localhost/v1", "ftp://localhost", "http://[::1/v1"])
+async def test_a_url_that_cannot_be_asked_is_refused_and_not_tried_again(url: str):
+    with chat_server() as server, pytest.raises(RequestRefused, match="not a URL"):
+        await asked_with(server, KEY, base_url=url)
+
+
+async def test_bytes_that_cannot_be_decoded_are_unavailable():
+    garbled = Answer([delta(content="x")], headers={"content-encoding": "gzip"})
+    with chat_server(garbled) as server, pytest.raises(Unavailable, match="decoded"):
+        await ask(server)
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/plain", "text/event-stream"])
+async def test_what_an_answer_is_shows_in_its_bytes_not_in_its_content_type(kind: str):
+    message = {"choices": [{"message": {"content": "ok"}, "finish_reason": "stop"}]}
+    whole = Answer(body=json.dumps(message).encode(), headers={"content-type": kind})
+    streamed = Answer([delta(content="ok"), finish("stop"), DONE], headers={"content-type": kind})
+    for answer in (whole, streamed):
+        with chat_server(answer) as server:
+            assert assemble(await ask(server)) == (Text("ok"),)
 
 
 async def test_without_a_key_nothing_is_sent_and_the_variable_is_named():

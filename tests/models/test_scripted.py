@@ -15,13 +15,15 @@ from wayline.log.content import (
     FinishReason,
     Message,
     Reasoning,
+    ReasoningDelta,
     Text,
     TextDelta,
     ToolCall,
+    ToolCallDelta,
     Usage,
     UsageChunk,
 )
-from wayline.log.events import AssistantChunk, Event, Header
+from wayline.log.events import AssistantChunk, Event, Header, LlmRetry, Payload, UserMessage
 from wayline.models import replay, scripted
 from wayline.models.assembler import assemble
 from wayline.models.base import (
@@ -110,6 +112,44 @@ async def test_a_cut_stream_has_no_finish():
     assert assemble(chunks) == (Text("half"),)
 
 
+async def test_an_error_may_say_when_to_come_back():
+    error = {"code": "UNAVAILABLE", "message": "busy", "retry_after": 2.5}
+    with pytest.raises(Unavailable, match="busy") as raised:
+        await play(script(json.dumps([{"error": error}])))
+    assert raised.value.retry_after == 2.5
+
+
+async def test_what_is_empty_is_not_played():
+    chunks = await play(script('[{"text": ""}, {"reasoning": ""}, {"deltas": ["", "a", ""]}]'))
+    assert [chunk for chunk in chunks if isinstance(chunk, TextDelta | ReasoningDelta)] == [TextDelta(0, "a")]
+    assert [chunk for chunk in chunks if isinstance(chunk, BlockStart)] == [BlockStart(0, "text")]
+
+
+async def test_a_call_whose_id_an_earlier_one_took_gets_its_own():
+    chunks = await play(script(json.dumps([{"call": {"id": "x", "name": "a", "arguments": {}}}] * 2)))
+    first, second = assemble(chunks)
+    assert isinstance(first, ToolCall)
+    assert isinstance(second, ToolCall)
+    assert first.id == "x"
+    assert second.id not in ("", "x")
+    assert {chunk.id for chunk in chunks if isinstance(chunk, ToolCallDelta)} == {first.id, second.id}
+
+
+async def test_a_line_of_a_script_ends_at_its_newline_and_nowhere_else(tmp_path: Path):
+    path = tmp_path / "script.jsonl"
+    path.write_text('[{"text": "a\u2028b\x85c"}]\r\n', encoding="utf-8", newline="")
+    assert assemble(await play(scripted.load(path))) == (Text("a\u2028b\x85c"),)
+
+
+async def test_a_hanging_line_hangs_until_it_is_cancelled():
+    seen = []
+    with anyio.move_on_after(0.05) as scope:
+        async for chunk in script('[{"text": "so"}, {"hang": true}, {"text": "never"}]').stream(request()):
+            seen.append(chunk)
+    assert scope.cancelled_caught
+    assert assemble(seen) == (Text("so"),)
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
@@ -120,6 +160,7 @@ async def test_a_cut_stream_has_no_finish():
         ('[{"text": "a", "pause": 1}]', "exactly one"),
         ("[{}]", "exactly one"),
         ('[{"call": {"name": "x"}}]', "arguments"),
+        ('[{"text": "a"}, {"for": "summary"}]', "first item"),
     ],
 )
 def test_a_script_that_cannot_be_read_is_named_with_line_and_reason(tmp_path: Path, line: str, reason: str):
@@ -130,16 +171,24 @@ def test_a_script_that_cannot_be_read_is_named_with_line_and_reason(tmp_path: Pa
     assert f"{path}, line 2" in str(raised.value)
 
 
-def recorded(path: Path, *answers: list[Chunk]) -> Path:
-    """A log with these answers."""
-    lines = [encode(Header(version=0, id="x", created_at=0, cwd="/"))]
-    seq = 0
-    for step, chunks in enumerate(answers, start=1):
-        for chunk in chunks:
-            lines.append(encode(Event("assistant/chunk", seq, 0, AssistantChunk(1, step, chunk))))
-            seq += 1
+def log_of(path: Path, *payloads: Payload, seed_length: int = 0) -> Path:
+    """A log with these events."""
+    lines = [encode(Header(version=0, id="x", created_at=0, cwd="/", seed_length=seed_length))]
+    names = {AssistantChunk: "assistant/chunk", LlmRetry: "llm/retry", UserMessage: "user/message"}
+    lines += [encode(Event(names[type(data)], seq, 0, data)) for seq, data in enumerate(payloads)]
     path.write_bytes(b"".join(lines))
     return path
+
+
+def chunks_of(step: int, chunks: list[Chunk]) -> list[Payload]:
+    return [AssistantChunk(1, step, chunk) for chunk in chunks]
+
+
+def recorded(path: Path, *answers: list[Chunk]) -> Path:
+    """A log with these answers, one a step."""
+    return log_of(
+        path, *(event for step, chunks in enumerate(answers, start=1) for event in chunks_of(step, chunks))
+    )
 
 
 def said(text: str, *, whole: bool = True) -> list[Chunk]:
@@ -167,15 +216,69 @@ async def test_sessions_take_the_logs_in_the_order_they_first_ask(tmp_path: Path
         assert await play(alone, request(0, session)) == said("a")
 
 
+async def test_an_attempt_that_was_made_again_is_an_answer_of_its_own(tmp_path: Path):
+    begun: list[Chunk] = [BlockStart(0, "tool-call"), ToolCallDelta(0, "c", "{", "read")]
+    again = LlmRetry(turn=1, step=1, attempt=1, delay_ms=500, error="cut")
+    path = log_of(tmp_path / "a.jsonl", *chunks_of(1, begun), again, again, *chunks_of(1, said("one")))
+    model = replay.load([path])
+    with pytest.raises(Unavailable):
+        await play(model, request(0))
+    assert await play(model, request(1)) == said("one")
+
+
+async def test_what_a_fork_took_over_from_its_parent_is_not_played(tmp_path: Path):
+    parents = chunks_of(1, said("parent"))
+    path = log_of(tmp_path / "fork.jsonl", *parents, *chunks_of(2, said("child")), seed_length=len(parents))
+    assert await play(replay.load([path])) == said("child")
+
+
+@pytest.mark.parametrize("torn", [b'{"type":"assistant/ch', b"rubbish\n"])
+async def test_a_torn_end_was_never_said(tmp_path: Path, torn: bytes):
+    path = recorded(tmp_path / "a.jsonl", said("one"))
+    path.write_bytes(path.read_bytes() + torn)
+    assert await play(replay.load([path])) == said("one")
+
+
+@pytest.mark.parametrize("purpose", ["title", "summary"])
+async def test_a_log_answers_turns_alone(tmp_path: Path, purpose: str):
+    paths = [recorded(tmp_path / f"{name}.jsonl", said(name)) for name in "ab"]
+    model = replay.load(paths)
+    with pytest.raises(ModelError, match=purpose):
+        await play(model, request(0, "x", purpose))
+    # A session that asked for nothing else has taken no log yet.
+    assert await play(model, request(0, "y")) == said("a")
+
+
+async def test_lone_surrogates_of_a_recorded_answer_become_replacement_characters(tmp_path: Path):
+    path = recorded(tmp_path / "a.jsonl", said("a?b"))
+    path.write_bytes(path.read_bytes().replace(b"?", b"\\ud800"))
+    assert await play(replay.load([path])) == said("a\ufffdb")
+
+
+async def test_events_of_other_kinds_need_not_be_understood(tmp_path: Path):
+    header, *events = recorded(tmp_path / "a.jsonl", said("one")).read_bytes().splitlines(keepends=True)
+    foreign = b'{"type":"permission/asked","seq":0,"time":0,"data":{"x":"\\ud800","y":[]}}\n'
+    path = tmp_path / "b.jsonl"
+    path.write_bytes(b"".join([header, foreign, *events]))
+    assert await play(replay.load([path])) == said("one")
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [(b"", "no answers"), (b"header\nrubbish\n", "line 2"), (b'{"type":"session"}\n', "no answers")],
+    [
+        (b"", "line 1"),
+        (b"header\n", "line 1"),
+        (b'{"type":"session","version":1,"id":"x","createdAt":0}\n', "format 1"),
+        (b'{"type":"session","version":0,"id":"x","createdAt":0}\n', "no answers"),
+        (b'{"type":"session","version":0,"id":"x","createdAt":0}\nrubbish\n{}\n', "line 2"),
+    ],
 )
 def test_a_log_that_cannot_be_played_says_why(tmp_path: Path, content: bytes, reason: str):
     path = tmp_path / "log.jsonl"
     path.write_bytes(content)
-    with pytest.raises(replay.ReplayError, match=reason):
+    with pytest.raises(replay.ReplayError, match=reason) as raised:
         replay.load([path])
+    assert str(path) in str(raised.value)
     with pytest.raises(replay.ReplayError, match="cannot read"):
         replay.load([tmp_path / "none"])
 

@@ -24,7 +24,7 @@ def test_any_cut_of_the_bytes_gives_the_same_events(data: list[str], end: str, c
 
 
 def test_several_data_lines_are_one_event():
-    assert SseDecoder().feed(b"data: a\ndata:b\ndata\n\n") == [b"a\nb"]
+    assert SseDecoder().feed(b"data: a\ndata:b\ndata\n\n") == [b"a\nb\n"]
 
 
 def test_an_event_without_data_is_none():

@@ -4,6 +4,7 @@ One request, no retries: those belong to the loop, which knows what came before 
 """
 
 import email.utils
+import json
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
@@ -63,74 +64,110 @@ class ChatModel:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         """Ask, and give the answer chunk by chunk."""
-        headers = self._headers()
+        key = self._read_key()
+        headers = self._headers(key)
         body = self._encoder.body(request)
+        answer: StreamedAnswer | WholeAnswer | None = None
         try:
             async with self._client.stream("POST", self._url, content=body, headers=headers) as response:
-                if response.status_code >= 400:
-                    raise await self._failure(response)
-                answer = self._answer(response)
+                if not response.is_success:
+                    raise await self._failure(response, key)
                 async with aclosing(response.aiter_bytes()) as parts:
                     asked = time.perf_counter()
                     async for received in parts:
                         waited = time.perf_counter() - asked
+                        answer = answer or self._answer(received)
                         for chunk in answer.feed(received):
                             yield chunk
                         if waited > WAITED:
                             await anyio.sleep(REST)
                         asked = time.perf_counter()
-                for chunk in answer.end():
+                for chunk in (answer or self._answer(b"")).end():
                     yield chunk
-        except httpx2.TimeoutException as error:
-            raise Unavailable(f"{self.provider} did not answer in time ({type(error).__name__})") from None
-        except httpx2.TransportError as error:
-            raise Unavailable(f"no connection to {self.provider}: {error or type(error).__name__}") from None
-        except (httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
-            raise RequestRefused(f"{self._url} is not a URL that can be asked: {error}") from None
+        except ModelError as error:
+            # Providers repeat the key in the words they refuse it with.
+            error.args = (_without(key, str(error)),)
+            raise
+        except (httpx2.InvalidURL, httpx2.RequestError) as error:
+            raise self._unanswered(error) from None
 
-    def _headers(self) -> dict[str, str]:
+    def _unanswered(self, error: httpx2.InvalidURL | httpx2.RequestError) -> ModelError:
+        """What it means that there was no answer, or no end of it."""
+        match error:
+            case httpx2.InvalidURL() | httpx2.UnsupportedProtocol():
+                return RequestRefused(f"{self._url} is not a URL that can be asked: {error}")
+            case httpx2.LocalProtocolError():
+                # Its own words quote the header, which may be a secret.
+                return RequestRefused(f"{self.provider} cannot be asked: HTTP does not allow a header of it")
+            case httpx2.TimeoutException():
+                return Unavailable(f"{self.provider} did not answer in time ({type(error).__name__})")
+            case httpx2.DecodingError():
+                return Unavailable(f"{self.provider} sent bytes that cannot be decoded: {error}")
+            case _:
+                return Unavailable(f"no connection to {self.provider}: {error or type(error).__name__}")
+
+    def _read_key(self) -> str:
+        """The key as it is now, "" when none is needed. Raises `NoCredentials`."""
+        if self._config.key_env is None:
+            return ""
+        key = (self._key() or "").strip()
+        if not key:
+            raise NoCredentials(f"{self.provider} needs a key: set {self._config.key_env}")
+        if not (key.isascii() and key.isprintable()):
+            raise NoCredentials(
+                f"the key of {self.provider} ({self._config.key_env}) holds characters that no key has; "
+                "copy it again"
+            )
+        return key
+
+    def _headers(self, key: str) -> dict[str, str]:
         headers = {
             "content-type": "application/json",
             "accept": "text/event-stream",
             "user-agent": f"wayline/{__version__}",
             **self._config.headers,
         }
-        if self._config.key_env is None:
-            return headers
-        key = self._key()
-        if not key:
-            raise NoCredentials(f"{self.provider} needs a key: set {self._config.key_env}")
-        return {**headers, "authorization": f"Bearer {key}"}
+        return {**headers, "authorization": f"Bearer {key}"} if key else headers
 
-    def _answer(self, response: httpx2.Response) -> "StreamedAnswer | WholeAnswer":
-        if "json" in response.headers.get("content-type", ""):
+    def _answer(self, first: bytes) -> "StreamedAnswer | WholeAnswer":
+        """What an answer that begins so is. Its `content-type` is no help: servers of the dialect send
+        events as JSON and JSON as plain text."""
+        if first.lstrip().startswith(b"{"):
             return WholeAnswer()
         return StreamedAnswer(self.provider, "ends_with_done" in self._config.quirks)
 
-    async def _failure(self, response: httpx2.Response) -> ModelError:
-        said = await self._words(response)
+    async def _failure(self, response: httpx2.Response, key: str) -> ModelError:
+        said = await self._words(response, key)
         status = response.status_code
         full = f"{self.provider} answered {status}: {said}"
         if status in (401, 403):
             return NoCredentials(full)
         if status == 402:
             return RequestRefused(f"{full} (the account's balance does not cover the request)")
+        if response.has_redirect_location:
+            # Not followed: the key is for the server that was named.
+            return RequestRefused(f"{full} (moved to {response.headers['location']}: change its base_url)")
         if status in (408, 409, 425, 429) or status >= 500:
             return Unavailable(full, _retry_after(response.headers.get("retry-after")))
         return ContextOverflow(full) if chat_stream.is_overflow(said) else RequestRefused(full)
 
-    async def _words(self, response: httpx2.Response) -> str:
+    async def _words(self, response: httpx2.Response, key: str) -> str:
         body = b""
         async for received in response.aiter_bytes():
             body += received
             if len(body) > _ERROR_BODY:
                 break
+        # Before its words are cut to their length, or half of the key could be left at the end.
+        text = _without(key, body.decode("utf-8", "replace"))
         try:
-            said = chat_stream.words(httpx2.Response(200, content=body).json())
+            return chat_stream.words(json.loads(text))
         except ValueError:
-            said = body.decode("utf-8", "replace").strip()[: chat_stream.WORDS]
-        key = self._key() or ""
-        return said.replace(key, "…") if key else said
+            return text.strip()[: chat_stream.WORDS]
+
+
+def _without(key: str, said: str) -> str:
+    """Words with the key taken out; "" is no key."""
+    return said.replace(key, "…") if key else said
 
 
 class StreamedAnswer:

@@ -97,9 +97,11 @@ def parse(lines: Sequence[str], source: str) -> list[Line]:
             items = msgspec.json.decode(line, type=Line)
         except msgspec.MsgspecError as error:
             raise ScriptError(f"{source}, line {number}: {error}") from None
-        for item in items:
+        for place, item in enumerate(items):
             if sum(value is not None for value in msgspec.structs.astuple(item)) != 1:
                 raise ScriptError(f"{source}, line {number}: an item has exactly one member")
+            if item.purpose is not None and place > 0:
+                raise ScriptError(f'{source}, line {number}: "for" is the first item of a line')
         script.append(items)
     return script
 
@@ -110,7 +112,8 @@ def load(path: Path) -> "ScriptedModel":
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ScriptError(f"cannot read the script {path}: {error}") from None
-    return ScriptedModel(parse(text.splitlines(), str(path)), name=path.name)
+    # Not splitlines(): JSON strings may hold the other line ends of Unicode as they are.
+    return ScriptedModel(parse(text.split("\n"), str(path)), name=path.name)
 
 
 class ScriptedModel:
@@ -135,7 +138,9 @@ class ScriptedModel:
             raise ModelError(
                 f"the script {self.name} has {len(lines)} lines and was asked for line {request.ordinal + 1}"
             )
-        index, kind, usage = 0, "stop", Usage()
+        index, usage = 0, Usage()
+        kind: FinishKind = "stop"
+        ids: set[str] = set()
         for item in lines[request.ordinal]:
             if item.pause is not None:
                 await anyio.sleep(item.pause)
@@ -147,31 +152,38 @@ class ScriptedModel:
                 raise Unavailable("the script cut the answer off")
             else:
                 usage, kind = item.usage or usage, item.finish or ("tool-calls" if item.call else kind)
-                for chunk in _block(index, item, request.ordinal):
+                for chunk in _block(index, item, _call_id(item, ids, f"script_{request.ordinal}_{index}")):
                     yield chunk
                     index += isinstance(chunk, BlockEnd)
         yield UsageChunk(usage)
-        yield Finish(FinishReason(kind))  # type: ignore[arg-type]
+        yield Finish(FinishReason(kind))
 
 
 def _purpose(line: Line) -> Purpose:
     return (line[0].purpose if line else None) or "turn"
 
 
-def _block(index: int, item: Item, ordinal: int) -> Iterator[Chunk]:
-    """The chunks of one item; none for an item that is no content."""
+def _call_id(item: Item, taken: set[str], own: str) -> str:
+    """The id of an item's call; one that is missing or was taken in this answer is made up."""
+    given = item.call.id if item.call is not None else ""
+    call_id = given if given and given not in taken else own
+    taken.add(call_id)
+    return call_id
+
+
+def _block(index: int, item: Item, call_id: str) -> Iterator[Chunk]:
+    """The chunks of one item; none for an item that is no content, or empty."""
     if item.text is not None:
         yield from _text(index, re.findall(r"\S+\s*|\s+", item.text))
     elif item.deltas is not None:
         yield from _text(index, item.deltas)
-    elif item.reasoning is not None:
+    elif item.reasoning:
         yield BlockStart(index, "reasoning")
         yield ReasoningDelta(index, item.reasoning)
         yield BlockEnd(index, Reasoning(item.reasoning))
     elif item.call is not None:
         call = item.call
         arguments = call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments)
-        call_id = call.id or f"script_{ordinal}_{index}"
         yield BlockStart(index, "tool-call")
         yield ToolCallDelta(index, call_id, arguments, call.name)
         yield BlockEnd(index, ToolCall(call_id, call.name, arguments))
@@ -181,7 +193,7 @@ def _text(index: int, deltas: Sequence[str]) -> Iterator[Chunk]:
     if not any(deltas):
         return
     yield BlockStart(index, "text")
-    for delta in deltas:
+    for delta in filter(None, deltas):
         yield TextDelta(index, delta)
     yield BlockEnd(index, Text("".join(deltas)))
 

@@ -26,6 +26,8 @@ class SseDecoder:
         for line in lines:
             if line.startswith(b"data:"):
                 self._data.append(line[6:] if line[5:6] == b" " else line[5:])
+            elif line == b"data":
+                self._data.append(b"")
             elif not line and self._data:
                 events.append(b"\n".join(self._data))
                 self._data = []
