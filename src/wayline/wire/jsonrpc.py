@@ -329,7 +329,7 @@ def _no_constant(name: str) -> None:
 def _refusal(line: bytes, reason: str) -> RpcError:
     """What is wrong with a line that is no frame."""
     try:
-        value = json.loads(line, parse_constant=_no_constant)
+        value = json.loads(line.decode(), parse_constant=_no_constant)
     except (ValueError, RecursionError):
         return ParseError(f"the line is not JSON: {reason}")
     if isinstance(value, list):
