@@ -4,6 +4,7 @@
 20 chunks at once, any other CHUNKS of 20 characters spread over SECONDS.
 """
 
+import contextlib
 import socket
 import sys
 import threading
@@ -47,7 +48,12 @@ def requests(connection: socket.socket) -> Iterator[bytes]:
 
 
 def answer(connection: socket.socket, chunks: int, seconds: float) -> None:
-    """Answer the requests of one connection."""
+    """Answer the requests of one connection, until the agent at its other end is killed."""
+    with contextlib.suppress(ConnectionError):
+        _answer(connection, chunks, seconds)
+
+
+def _answer(connection: socket.socket, chunks: int, seconds: float) -> None:
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     for body in requests(connection):
         warm = b"warm-up" in body.rpartition(b'"role":"user"')[2]
