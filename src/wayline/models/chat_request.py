@@ -4,6 +4,7 @@ Each message is encoded once: a request joins what was encoded before with what 
 does not grow with the length of the session.
 """
 
+import json
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
@@ -26,15 +27,19 @@ class _Encoded:
         self.messages: list[Message] = []
         self.pieces: list[bytes] = []
 
-    def still_begins(self, history: Sequence[Message]) -> bool:
-        """Whether the history still begins with these messages.
+    def keep(self, history: Sequence[Message]) -> int:
+        """Forget all from the first message on that the history no longer has there; how many are left.
 
-        Histories grow at their end; what shortens or replaces moves the last message or the first.
+        Each is looked at, since a summary, or one result in the place of another, changes the middle.
         """
-        if not self.messages:
-            return True
-        last = len(self.messages) - 1
-        return len(history) > last and history[last] is self.messages[last] and history[0] is self.messages[0]
+        kept = min(len(self.messages), len(history))
+        for place, (ours, theirs) in enumerate(zip(self.messages, history, strict=False)):
+            if ours is not theirs:
+                kept = place
+                break
+        del self.messages[kept:]
+        del self.pieces[kept:]
+        return kept
 
 
 class RequestEncoder:
@@ -68,14 +73,11 @@ class RequestEncoder:
         return _encode(options)[:-1] + b',"messages":[' + messages + b"]}"
 
     def _pieces(self, request: ModelRequest) -> list[bytes]:
-        encoded = self._sessions.get(request.session_id)
-        if encoded is None or not encoded.still_begins(request.messages):
-            encoded = _Encoded()
-            self._sessions[request.session_id] = encoded
+        encoded = self._sessions.setdefault(request.session_id, _Encoded())
         self._sessions.move_to_end(request.session_id)
         while len(self._sessions) > _SESSIONS:
             self._sessions.popitem(last=False)
-        for message in request.messages[len(encoded.messages) :]:
+        for message in request.messages[encoded.keep(request.messages) :]:
             encoded.messages.append(message)
             encoded.pieces.append(self._piece(message))
         return encoded.pieces
@@ -110,7 +112,7 @@ class RequestEncoder:
                 {
                     "id": call.id,
                     "type": "function",
-                    "function": {"name": call.name, "arguments": call.arguments},
+                    "function": {"name": call.name or "unknown", "arguments": _object(call.arguments)},
                 }
                 for call in calls
             ]
@@ -119,6 +121,18 @@ class RequestEncoder:
                     block.text for block in content if isinstance(block, Reasoning)
                 )
         return _encode(message)
+
+
+def _object(arguments: str) -> str:
+    """Arguments as an object. Servers that read them to fill a template refuse a history with others, and
+    with it every later request of the session."""
+    if not arguments.strip():
+        return "{}"
+    try:
+        is_object = isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError):
+        is_object = False
+    return arguments if is_object else json.dumps({"malformed": arguments}, ensure_ascii=False)
 
 
 def _plain(content: Sequence[ContentBlock]) -> str:
