@@ -6,6 +6,7 @@ event. All of that is taken here, for every server.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,10 +28,11 @@ from wayline.log.content import (
     Usage,
     UsageChunk,
 )
-from wayline.models.base import ContextOverflow, RequestRefused, Unavailable
+from wayline.models.base import ModelError, RequestRefused, Unavailable
+from wayline.models.chat_errors import in_band
 
-#: characters of a provider's words that are kept
-WORDS = 1000
+#: what tells how deep a place in JSON is; escapes are taken whole, so that their quotes do not count
+_MARK = re.compile(r'\\.|["{}\[\]]', re.DOTALL)
 
 
 class _Function(msgspec.Struct):
@@ -67,8 +69,8 @@ class _CompletionDetails(msgspec.Struct):
 
 
 class _Usage(msgspec.Struct):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
     prompt_cache_hit_tokens: int | None = None
     prompt_tokens_details: _PromptDetails | None = None
     completion_tokens_details: _CompletionDetails | None = None
@@ -79,15 +81,36 @@ class _Usage(msgspec.Struct):
         if cached is None:
             cached = (self.prompt_tokens_details and self.prompt_tokens_details.cached_tokens) or 0
         reasoning = (self.completion_tokens_details and self.completion_tokens_details.reasoning_tokens) or 0
-        return Usage(max(0, self.prompt_tokens - cached), self.completion_tokens, cached, reasoning)
+        return Usage(
+            max(0, (self.prompt_tokens or 0) - cached), self.completion_tokens or 0, cached, reasoning
+        )
+
+
+def _usage(counts: Any) -> Usage | None:
+    """Usage as a server counts it; None when it counts in a way nobody knows, which is no reason to fail."""
+    try:
+        return msgspec.convert(counts, _Usage, strict=False).as_usage()
+    except msgspec.ValidationError:
+        return None
 
 
 class Answer(msgspec.Struct):
-    """One event of a stream, or a whole answer."""
+    """One event of a stream, or a whole answer. `message` and `detail` are words of servers that send an
+    error as the event itself."""
 
-    choices: list[_Choice] = []
-    usage: _Usage | None = None
+    choices: list[_Choice] | None = None
+    usage: Any = None
     error: Any = None
+    code: Any = None
+    message: Any = None
+    detail: Any = None
+
+    def failed(self) -> ModelError | None:
+        """The error in it."""
+        if self.error is not None:
+            return in_band(self.error)
+        said = self.message or self.detail
+        return in_band({"code": self.code, "message": said}) if said and not self.choices else None
 
 
 _answers = msgspec.json.Decoder(Answer)
@@ -97,13 +120,13 @@ def decode(data: bytes) -> Answer:
     """An event's data. Raises `Unavailable` when it is not what the dialect says."""
     try:
         return _answers.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         reason = str(error)
     # Lone surrogates, which msgspec refuses, become U+FFFD.
     try:
         text = json.dumps(json.loads(data), ensure_ascii=False)
         return _answers.decode(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode())
-    except (ValueError, msgspec.MsgspecError):
+    except (ValueError, RecursionError, msgspec.MsgspecError):
         raise Unavailable(f"the provider sent something that is not an answer: {reason}") from None
 
 
@@ -117,16 +140,35 @@ class _OpenCall:
         self.given_index = given_index
         self.name = ""
         self.arguments: list[str] = []
+        self._unread: list[str] = []
+        self._depth = 0
+        self._begun = False
+        self._in_string = False
+
+    def add(self, arguments: str) -> None:
+        """More of its arguments."""
+        self.arguments.append(arguments)
+        self._unread.append(arguments)
 
     def is_whole(self) -> bool:
-        """Whether its arguments are a JSON object already, so that a new name begins a new call."""
-        # Servers that repeat the name with each fragment must not make us parse all of them each time.
-        if not self.arguments or not self.arguments[-1].rstrip().endswith("}"):
-            return False
-        try:
-            return isinstance(json.loads("".join(self.arguments)), dict)
-        except ValueError:
-            return False
+        """Whether its arguments are a closed object already, so that a new name begins a new call.
+
+        Reads what came since the last look and no more: some servers repeat the name with each fragment.
+        """
+        text = "".join(self._unread)
+        end = 0
+        for mark in _MARK.finditer(text):
+            end = mark.end()
+            if mark[0] == '"':
+                self._in_string = not self._in_string
+            elif mark[0] in ("{", "[") and not self._in_string:
+                self._depth += 1
+                self._begun = True
+            elif mark[0] in ("}", "]") and not self._in_string:
+                self._depth -= 1
+        # The other half of an escape is on the way.
+        self._unread = ["\\"] if text.endswith("\\") and end < len(text) else []
+        return self._begun and self._depth <= 0 and not self._in_string
 
 
 class ChunkMaker:
@@ -143,12 +185,12 @@ class ChunkMaker:
         self.finish_reason: str | None = None
 
     def take(self, answer: Answer) -> Iterator[Chunk]:
-        """The chunks of one event. Raises `RequestRefused`, `Unavailable` for an error in it."""
-        if answer.error is not None:
-            raise in_band(answer.error)
+        """The chunks of one event. Raises `ModelError` for an error in it."""
+        if (error := answer.failed()) is not None:
+            raise error
         if answer.usage is not None:
-            self._usage = answer.usage.as_usage()
-        for choice in answer.choices[:1]:
+            self._usage = _usage(answer.usage)
+        for choice in (answer.choices or ())[:1]:
             delta = choice.delta or choice.message
             if delta is not None:
                 yield from self._take_delta(delta)
@@ -186,35 +228,40 @@ class ChunkMaker:
 
     def _take_call(self, fragment: _Call) -> Iterator[Chunk]:
         function = fragment.function or _Function()
-        call = self._find(fragment, function.name or "")
+        arguments = "" if function.arguments is None else function.arguments
+        if not isinstance(arguments, str):
+            arguments = json.dumps(arguments, ensure_ascii=False)
+        call = self._find(fragment, function.name or "", arguments)
+        begins = call is None
         if call is None:
             yield from self._end_text()
             call = self._begin(fragment)
             yield BlockStart(call.index, "tool-call")
+        named = bool(function.name) and not call.name
         call.name = call.name or function.name or ""
-        arguments = "" if function.arguments is None else function.arguments
-        if not isinstance(arguments, str):
-            arguments = json.dumps(arguments, ensure_ascii=False)
-        call.arguments.append(arguments)
-        yield ToolCallDelta(call.index, call.id, arguments, call.name)
+        call.add(arguments)
+        if begins or named or arguments:
+            yield ToolCallDelta(call.index, call.id, arguments, call.name)
 
-    def _find(self, fragment: _Call, name: str) -> _OpenCall | None:
+    def _find(self, fragment: _Call, name: str, arguments: str) -> _OpenCall | None:
         """The open call that a fragment goes on with; None when it begins a new one."""
-        if fragment.id:
-            known = next((call for call in self._calls if call.given_id == fragment.id), None)
-            if known is not None and not (name and known.is_whole()):
-                return known
-            return None
-        same = [call for call in self._calls if fragment.index is None or call.given_index == fragment.index]
-        if not same or (name and same[-1].is_whole()):
-            return None
-        return same[-1]
+        by_id = next((call for call in reversed(self._calls) if call.given_id == fragment.id), None)
+        if fragment.id and by_id is not None:
+            return None if name and arguments and by_id.is_whole() else by_id
+        at = fragment.index
+        last = next((call for call in reversed(self._calls) if at is None or call.given_index == at), None)
+        # Without a name it goes on, even with an id of its own: some servers make one up for each fragment.
+        if last is None or not name or not last.name:
+            return last
+        return None if fragment.id or last.is_whole() else last
 
     def _begin(self, fragment: _Call) -> _OpenCall:
         taken = {call.id for call in self._calls}
         own_id = fragment.id or ""
-        if not own_id or own_id in taken:
-            own_id = f"call_{len(self._calls)}"
+        number = len(taken)
+        while not own_id or own_id in taken:
+            own_id = f"call_{number}"
+            number += 1
         call = _OpenCall(self._next_index(), own_id, fragment.id, fragment.index)
         self._calls.append(call)
         return call
@@ -226,7 +273,7 @@ class ChunkMaker:
         for call in self._calls:
             if kind != "max-tokens" or call.is_whole():
                 yield BlockEnd(call.index, ToolCall(call.id, call.name, "".join(call.arguments)))
-        if not self._blocks:
+        if not self._blocks and kind != "max-tokens":
             raise Unavailable("the provider sent an empty answer")
         if self._usage is not None:
             yield UsageChunk(self._usage)
@@ -244,32 +291,3 @@ class ChunkMaker:
                 return "refusal"
             case _:
                 return "tool-calls" if self._calls else "stop"
-
-
-def in_band(error: Any) -> Exception:
-    """An error that came inside an answer with status 200."""
-    said = words(error)
-    return ContextOverflow(said) if is_overflow(said) else Unavailable(said)
-
-
-def words(error: Any) -> str:
-    """The provider's own words, out of whatever form it gives errors."""
-    if isinstance(error, dict):
-        inner = error.get("error", error.get("message", error.get("detail")))
-        return words(inner) if inner is not None else json.dumps(error)[:WORDS]
-    return str(error)[:WORDS]
-
-
-def is_overflow(said: str) -> bool:
-    """Whether an error's words say that the request was too long; there is no code for it that all use."""
-    lowered = said.lower()
-    return any(
-        sign in lowered
-        for sign in (
-            "context length",
-            "context_length",
-            "maximum context",
-            "context window",
-            "too many tokens",
-        )
-    )

@@ -14,7 +14,7 @@ import httpx2
 
 from wayline import __version__
 from wayline.log.content import Chunk
-from wayline.models import chat_stream
+from wayline.models import chat_errors, chat_stream
 from wayline.models.base import (
     ContextOverflow,
     ModelError,
@@ -149,7 +149,7 @@ class ChatModel:
             return RequestRefused(f"{full} (moved to {response.headers['location']}: change its base_url)")
         if status in (408, 409, 425, 429) or status >= 500:
             return Unavailable(full, _retry_after(response.headers.get("retry-after")))
-        return ContextOverflow(full) if chat_stream.is_overflow(said) else RequestRefused(full)
+        return ContextOverflow(full) if chat_errors.is_overflow(said) else RequestRefused(full)
 
     async def _words(self, response: httpx2.Response, key: str) -> str:
         body = b""
@@ -160,9 +160,9 @@ class ChatModel:
         # Before its words are cut to their length, or half of the key could be left at the end.
         text = _without(key, body.decode("utf-8", "replace"))
         try:
-            return chat_stream.words(json.loads(text))
+            return chat_errors.words(json.loads(text))
         except ValueError:
-            return text.strip()[: chat_stream.WORDS]
+            return text.strip()[: chat_errors.WORDS]
 
 
 def _without(key: str, said: str) -> str:
