@@ -9,7 +9,8 @@ import pytest
 
 from tests.wire.conftest import PATIENCE, Frame, Link, Serving
 from wayline.wire.errors import Disconnected, InvalidParams, PeerError, ResourceNotFound
-from wayline.wire.jsonrpc import Request
+from wayline.wire.jsonrpc import Request, decode_params
+from wayline.wire.transport import MemoryTransport
 
 pytestmark = pytest.mark.anyio
 
@@ -165,6 +166,11 @@ async def test_parameters_that_do_not_fit_are_refused_with_the_path_and_what_was
         assert (error["id"], error["code"], error["data"]["path"]) == (1, -32602, path)
         assert error["data"]["details"].startswith(said)
         await peer.lives()
+
+
+def test_parameters_too_deep_to_read_are_refused():
+    with pytest.raises(InvalidParams, match="recursion"):
+        decode_params(b'{"name": "a", "x": ' + DEEP + b"}", Greet)
 
 
 async def test_parameters_may_be_left_out(serving: Serving):
@@ -563,6 +569,20 @@ async def test_what_runs_when_the_peer_goes_is_told_and_waited_for(serving: Serv
         await peer.lives()
         assert not told.is_set()
     assert finished.is_set()
+
+
+async def test_what_is_sent_to_a_peer_that_takes_nothing_any_more_is_dropped():
+    sending, taking = anyio.create_memory_object_stream[bytes](0)
+    incoming, source = anyio.create_memory_object_stream[bytes](0)
+    transport = MemoryTransport(source, sending)
+    with sending, incoming, source:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(transport.write_on)
+            transport.send(b"one\ntwo\n")
+            taking.close()
+            with anyio.fail_after(PATIENCE):
+                await transport.flush()
+            tasks.cancel_scope.cancel()
 
 
 async def test_serving_ends_when_it_is_told_to_stop(serving: Serving):

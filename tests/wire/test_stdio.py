@@ -206,6 +206,19 @@ def _read_all(end: IO[Any], size: int) -> bytes:
     return b"".join(parts)
 
 
+async def test_what_is_sent_does_not_overtake_what_is_queued(ends: Ends):
+    sent = b"x" * MB + b"\n"
+    ends.transport.send(sent)
+    taken = ends.read.read(MB)
+    ends.transport.send(b"two\n")
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(ends.transport.write_on)
+        with anyio.fail_after(PATIENCE):
+            rest = await anyio.to_thread.run_sync(_read_all, ends.read, len(sent) + 4 - len(taken))
+        tasks.cancel_scope.cancel()
+    assert taken + rest == sent + b"two\n"
+
+
 async def test_what_the_peer_takes_at_once_is_with_it_at_once(ends: Ends):
     ends.transport.send(b"one\n")
     assert ends.read.read(100) == b"one\n"
@@ -255,6 +268,28 @@ async def test_a_peer_that_breaks_off_is_at_its_end(stack: ExitStack):
     # Closing with unread data resets the connection.
     theirs.close()
     assert await lines_of(transport) == [b"one"]
+
+
+async def test_what_another_reader_took_is_not_waited_for_in_a_system_call(stack: ExitStack):
+    """Two readers of one stdin that does not block: one wakes for nothing, and goes on."""
+    ours, theirs = socket.socketpair()
+    stack.callback(ours.close)
+    other = stack.enter_context(ours.dup())
+    ours.setblocking(False)
+    ended: list[list[bytes]] = []
+
+    async def read(end: socket.socket) -> None:
+        ended.append(await lines_of(StdioTransport(end.fileno(), end.fileno())))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(read, ours)
+        tasks.start_soon(read, other)
+        await anyio.wait_all_tasks_blocked()
+        theirs.send(b"one\n")
+        await anyio.wait_all_tasks_blocked()
+        assert not ended
+        theirs.close()
+    assert sorted(ended) == [[], [b"one"]]
 
 
 async def test_stdout_is_given_back_as_it_was(ends: Ends):

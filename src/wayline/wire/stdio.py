@@ -9,7 +9,6 @@ import logging
 import os
 
 import anyio
-import anyio.lowlevel
 import anyio.to_thread
 
 from wayline.wire.transport import MAX_LINE, TooLong
@@ -142,16 +141,10 @@ class StdioTransport:
             await self._queued.wait()
             self._queued = anyio.Event()
             while self._queue:
-                await self._writable()
+                await anyio.wait_writable(self._out)
                 del self._queue[: self._write(self._queue[:_READ_SIZE])]
                 self._sent.set()
                 self._sent = anyio.Event()
-
-    async def _writable(self) -> None:
-        try:
-            await anyio.wait_writable(self._out)
-        except PermissionError:
-            await anyio.lowlevel.checkpoint()
 
     async def drain(self) -> None:
         await self._wait_below(_HIGH_WATER)
