@@ -10,7 +10,7 @@ from wayline import settings
 from wayline.acp.options import ModelChoice
 from wayline.homes import Homes
 from wayline.models import catalog
-from wayline.models.base import ModelError
+from wayline.models.base import ModelError, NoCredentials
 from wayline.models.catalog import ProviderConfig
 from wayline.settings import Settings, SettingsError
 
@@ -107,7 +107,7 @@ class Models:
         try:
             if self._key(provider):
                 return None
-        except SettingsError as error:
+        except NoCredentials as error:
             return str(error)
         return (
             f"{provider} needs a key: set {config.key_env}, or put it under [keys] as {provider} "
@@ -115,10 +115,17 @@ class Models:
         )
 
     def _key(self, provider: str) -> str | None:
-        """The provider's key, read anew: environment first, then the credentials file."""
+        """The provider's key, read anew: environment first, then the credentials file.
+
+        Raises `NoCredentials` when that file cannot be read.
+        """
         key_env = self._providers[provider].key_env
-        from_environment = os.environ.get(key_env) if key_env else None
-        return from_environment or settings.read_credentials(self._homes).keys.get(provider)
+        if key_env and (key := os.environ.get(key_env)):
+            return key
+        try:
+            return settings.read_credentials(self._homes).keys.get(provider)
+        except SettingsError as error:
+            raise NoCredentials(str(error)) from None
 
     async def close(self) -> None:
         """Close the connections that models hold."""

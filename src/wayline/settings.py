@@ -15,7 +15,7 @@ import msgspec
 
 from wayline.homes import Homes
 from wayline.loop.base import Limits
-from wayline.models.catalog import DEFAULT_MODEL, ProviderConfig
+from wayline.models.catalog import DEFAULT_MODEL, PROVIDERS, ProviderConfig
 from wayline.permissions.modes import Mode
 
 SETTINGS_FILE = "settings.toml"
@@ -91,9 +91,23 @@ def _read(path: Path, kind: type[T]) -> T:
     import tomllib
 
     try:
-        return msgspec.convert(tomllib.loads(text), kind)
+        return msgspec.convert(_over_built_in(tomllib.loads(text)), kind)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise SettingsError(f"{path}: {error}") from None
+
+
+def _over_built_in(tables: dict[str, Any]) -> dict[str, Any]:
+    """The tables, with what they leave out of a known provider as it is built in."""
+    providers = tables.get("providers")
+    if not isinstance(providers, dict):
+        return tables
+    whole = {
+        name: {**msgspec.to_builtins(PROVIDERS[name]), **table}
+        if name in PROVIDERS and isinstance(table, dict)
+        else table
+        for name, table in providers.items()
+    }
+    return {**tables, "providers": whole}
 
 
 def ignored_in(workspace: Path) -> list[str]:

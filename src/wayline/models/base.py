@@ -9,7 +9,8 @@
 The chunk contract, which every adapter keeps and the adapters' common test suite checks:
 
 * a block opens with `block-start`, goes on with deltas of its `index`, and ends with `block-end`,
-  which holds the whole block; indexes count 0, 1, 2 in the order of opening; blocks may interleave;
+  which holds the whole block (a call that the token limit left half-built does not end); indexes
+  count 0, 1, 2 in the order of opening; blocks may interleave;
 * empty deltas and empty blocks are not sent; a call's `id` and `name` are as the provider gave them,
   an `id` the provider left out or repeated within the reply is made up, unique within the reply;
 * `usage` at most once, then `finish`, then nothing;
