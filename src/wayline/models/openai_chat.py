@@ -5,9 +5,10 @@ One request, no retries: those belong to the loop, which knows what came before 
 
 import email.utils
 import json
+import math
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 import anyio
 import httpx2
@@ -34,8 +35,14 @@ CONNECT_TIMEOUT = 10.0
 #: is a third of the processor time, and nobody sees the difference.
 WAITED = 0.0002
 REST = 0.016
+#: seconds given to the end of a body whose answer is whole, so that its connection can be used again
+DRAIN = 0.25
+#: Every session may have a request under way; a connection outlives a command that runs between two steps.
+LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=120.0)
 #: bytes of an error's body that are read
 _ERROR_BODY = 64 * 1024
+#: bytes that may come before an event, or a whole answer, ends
+_MOST = 16 * 1024 * 1024
 
 
 class ChatModel:
@@ -56,7 +63,7 @@ class ChatModel:
         self._encoder = RequestEncoder(name, config)
         self._url = config.base_url.rstrip("/") + "/chat/completions"
         timeout = httpx2.Timeout(config.read_timeout, connect=CONNECT_TIMEOUT)
-        self._client = httpx2.AsyncClient(timeout=timeout)
+        self._client = httpx2.AsyncClient(timeout=timeout, limits=LIMITS)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -72,18 +79,23 @@ class ChatModel:
             async with self._client.stream("POST", self._url, content=body, headers=headers) as response:
                 if not response.is_success:
                     raise await self._failure(response, key)
-                async with aclosing(response.aiter_bytes()) as parts:
+                async with aclosing(_parts(response)) as parts:
                     asked = time.perf_counter()
                     async for received in parts:
                         waited = time.perf_counter() - asked
+                        if answer is None and not (received := received.lstrip()):
+                            continue
                         answer = answer or self._answer(received)
                         for chunk in answer.feed(received):
                             yield chunk
+                        if answer.done:
+                            break
                         if waited > WAITED:
                             await anyio.sleep(REST)
                         asked = time.perf_counter()
-                for chunk in (answer or self._answer(b"")).end():
-                    yield chunk
+                    for chunk in (answer or self._answer(b"")).end():
+                        yield chunk
+                    await _drain(parts)
         except ModelError as error:
             # Providers repeat the key in the words they refuse it with.
             error.args = (_without(key, str(error)),)
@@ -124,6 +136,8 @@ class ChatModel:
         headers = {
             "content-type": "application/json",
             "accept": "text/event-stream",
+            # What compresses a stream holds back words.
+            "accept-encoding": "identity",
             "user-agent": f"wayline/{__version__}",
             **self._config.headers,
         }
@@ -132,8 +146,8 @@ class ChatModel:
     def _answer(self, first: bytes) -> "StreamedAnswer | WholeAnswer":
         """What an answer that begins so is. Its `content-type` is no help: servers of the dialect send
         events as JSON and JSON as plain text."""
-        if first.lstrip().startswith(b"{"):
-            return WholeAnswer()
+        if first.startswith(b"{"):
+            return WholeAnswer(self.provider)
         return StreamedAnswer(self.provider, "ends_with_done" in self._config.quirks)
 
     async def _failure(self, response: httpx2.Response, key: str) -> ModelError:
@@ -153,16 +167,29 @@ class ChatModel:
 
     async def _words(self, response: httpx2.Response, key: str) -> str:
         body = b""
-        async for received in response.aiter_bytes():
-            body += received
-            if len(body) > _ERROR_BODY:
-                break
+        async with aclosing(response.aiter_bytes()) as parts:
+            async for received in parts:
+                body += received
+                if len(body) > _ERROR_BODY:
+                    break
         # Before its words are cut to their length, or half of the key could be left at the end.
         text = _without(key, body.decode("utf-8", "replace"))
         try:
             return chat_errors.words(json.loads(text))
         except ValueError:
             return text.strip()[: chat_errors.WORDS]
+
+
+def _parts(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
+    """The body as it comes; what a server compressed although nobody asked for it is decoded."""
+    return response.aiter_bytes() if "content-encoding" in response.headers else response.aiter_raw()
+
+
+async def _drain(parts: AsyncGenerator[bytes, None]) -> None:
+    """Read what is left of a body that nobody needs any more; however it ends is fine."""
+    with anyio.move_on_after(DRAIN), suppress(httpx2.RequestError):
+        async for _ in parts:
+            pass
 
 
 def _without(key: str, said: str) -> str:
@@ -178,23 +205,26 @@ class StreamedAnswer:
         self._ends_with_done = ends_with_done
         self._events = SseDecoder()
         self._maker = ChunkMaker()
-        self._done = False
+        #: whether `[DONE]` came: nothing that matters comes after it
+        self.done = False
 
     def feed(self, received: bytes) -> Iterator[Chunk]:
         """The chunks of what came. Raises `ModelError` for what is wrong with it."""
         yield from self._take(self._events.feed(received))
+        if self._events.unfinished > _MOST:
+            raise Unavailable(f"{self._provider} sent {_MOST >> 20} MiB without the end of an event")
 
     def _take(self, events: list[bytes]) -> Iterator[Chunk]:
         for data in events:
             if data == b"[DONE]":
-                self._done = True
-            elif not self._done:
+                self.done = True
+            elif not self.done:
                 yield from self._maker.take(chat_stream.decode(data))
 
     def end(self) -> Iterator[Chunk]:
         """What closes the answer. Raises `Unavailable` when it was cut."""
         yield from self._take(self._events.end())
-        if not self._done and (self._ends_with_done or self._maker.finish_reason is None):
+        if not self.done and (self._ends_with_done or self._maker.finish_reason is None):
             raise Unavailable(f"{self._provider} cut the answer off")
         yield from self._maker.end()
 
@@ -202,18 +232,23 @@ class StreamedAnswer:
 class WholeAnswer:
     """The body of an answer that a server sent at once, as JSON, though a stream was asked for."""
 
-    def __init__(self) -> None:
-        self._body = b""
+    done = False
+
+    def __init__(self, provider: str) -> None:
+        self._provider = provider
+        self._body = bytearray()
 
     def feed(self, received: bytes) -> Iterator[Chunk]:
-        """Nothing yet: the body is one value."""
+        """Nothing yet: the body is one value. Raises `Unavailable` when it is too long."""
         self._body += received
+        if len(self._body) > _MOST:
+            raise Unavailable(f"{self._provider} sent an answer of more than {_MOST >> 20} MiB")
         yield from ()
 
     def end(self) -> Iterator[Chunk]:
         """All of it. Raises `ModelError` for what is wrong with it."""
         maker = ChunkMaker()
-        yield from maker.take(chat_stream.decode(self._body))
+        yield from maker.take(chat_stream.decode(bytes(self._body)))
         yield from maker.end()
 
 
@@ -221,9 +256,11 @@ def _retry_after(header: str | None) -> float | None:
     """Seconds to wait, from either form of `Retry-After` (RFC 9110, section 10.2.3)."""
     if header is None:
         return None
-    if header.strip().isdecimal():
-        return float(header)
     try:
-        return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
+        seconds = float(header)
     except ValueError:
-        return None
+        try:
+            seconds = email.utils.parsedate_to_datetime(header).timestamp() - time.time()
+        except (ValueError, OverflowError):
+            return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None

@@ -9,19 +9,26 @@ class SseDecoder:
     """
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest: list[bytes] = []
         self._data: list[bytes] = []
         self._first = True
+        #: bytes that came since the last event, or since there was nothing of one
+        self.unfinished = 0
 
     def feed(self, received: bytes) -> list[bytes]:
         """The data of the events that ended within `received`."""
-        text = self._rest + received
+        self._rest.append(received)
+        self.unfinished += len(received)
+        if b"\n" not in received and b"\r" not in received:
+            return []
+        text = b"".join(self._rest)
         if b"\r" in text:
             text = _normalized(text)
         if self._first and len(text) >= 3:
             text = text.removeprefix(b"\xef\xbb\xbf")
             self._first = False
-        *lines, self._rest = text.split(b"\n")
+        *lines, rest = text.split(b"\n")
+        self._rest = [rest]
         events: list[bytes] = []
         for line in lines:
             if line.startswith(b"data:"):
@@ -31,6 +38,8 @@ class SseDecoder:
             elif not line and self._data:
                 events.append(b"\n".join(self._data))
                 self._data = []
+        if not self._data:
+            self.unfinished = len(rest)
         return events
 
     def end(self) -> list[bytes]:
