@@ -36,6 +36,7 @@ from wayline.log.events import (
     Payload,
     PermissionAsked,
     PermissionDecided,
+    PermissionOutcome,
     Replace,
     RequestHeader,
     SessionConfig,
@@ -56,6 +57,7 @@ from wayline.log.events import (
     ToolResultRecorded,
     Trigger,
     TurnEnd,
+    TurnEndKind,
     TurnEndReason,
     TurnStart,
     UserMessage,
@@ -73,7 +75,12 @@ OUTSIDE = st.one_of(
     st.builds(SessionConfig, st.sampled_from(["model", "thought"]), WORDS),
     st.builds(Notice, WORDS),
 )
-ENDS = st.sampled_from(["completed", "refusal", "aborted", "error", "max-tokens", "interrupted"])
+ENDS: st.SearchStrategy[TurnEndKind] = st.sampled_from(
+    ["completed", "refusal", "aborted", "error", "max-tokens", "interrupted"]
+)
+ANSWERS: st.SearchStrategy[PermissionOutcome] = st.sampled_from(
+    ["allow-once", "allow-session", "reject", "unanswered", "cancelled"]
+)
 
 
 def bytes_of(events: Iterable[Event], header: Header = HEADER) -> bytes:
@@ -215,8 +222,7 @@ def _call(draw: st.DrawFn, log: Writer, turn: int, step: int, call: ToolCall) ->
     log.add(ToolCallStarted(turn, step, call.id, call.name, call.arguments))
     if draw(st.booleans()):
         log.add(PermissionAsked(call.id, "May I?", "bash:ls"))
-        outcome = draw(st.sampled_from(["allow-once", "allow-session", "reject", "unanswered", "cancelled"]))
-        log.add(PermissionDecided(call.id, outcome, draw(st.sampled_from(["bash:ls", "bash:rm"]))))
+        log.add(PermissionDecided(call.id, draw(ANSWERS), draw(st.sampled_from(["bash:ls", "bash:rm"]))))
     for text in draw(st.lists(WORDS, max_size=2)):
         log.add(ToolProgress(call.id, text))
     if call.name == "todo_write":

@@ -6,7 +6,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import msgspec
 from hypothesis import strategies as st
 
-from wayline.log.events import PAYLOADS, SURFACE, Event, Header, Replace, Span, Unknown
+from wayline.log.events import PAYLOADS, SURFACE, Event, Header, Sources, SurfaceOp, Unknown
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -33,10 +33,6 @@ def of_type(kind: Any) -> st.SearchStrategy[Any]:
     return {str: st.text(), int: COUNTS, bool: st.booleans(), types.NoneType: st.none()}[kind]
 
 
-SPANS = st.builds(Span, COUNTS, COUNTS)
-REPLACES = st.builds(Replace, st.just("replace"), COUNTS, COUNTS)
-
-
 @st.composite
 def events(draw: st.DrawFn, name: str | None = None) -> Event:
     """One event, on its own: its place in a log is not thought of."""
@@ -47,8 +43,8 @@ def events(draw: st.DrawFn, name: str | None = None) -> Event:
         draw(COUNTS),
         draw(COUNTS),
         draw(of_type(kind)),
-        draw(st.just("append") | REPLACES) if kind in SURFACE else None,
-        draw(st.none() | SPANS | st.lists(COUNTS, max_size=3).map(tuple)),
+        draw(of_type(SurfaceOp)) if kind in SURFACE else None,
+        draw(of_type(Sources | None)),
         draw(st.booleans()),
     )
 

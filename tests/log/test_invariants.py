@@ -1,7 +1,5 @@
 """One test a rule: it raises, and names the event and the rule."""
 
-from collections.abc import Callable
-
 import msgspec
 import pytest
 from hypothesis import given
@@ -14,6 +12,7 @@ from wayline.log.events import (
     AssistantMessage,
     Event,
     Notice,
+    Payload,
     PermissionAsked,
     Replace,
     SessionMode,
@@ -96,9 +95,9 @@ def test_the_number_of_a_delta_has_no_gap_either(in_step: Writer):
 
 
 @pytest.mark.parametrize(
-    "payload", [HELLO, StepStart(1, 1), TodoWrite(()), TurnEnd(0, COMPLETED), PermissionAsked("c", "t", "g")]
+    "payload", [HELLO, STEP, TodoWrite(()), TurnEnd(0, COMPLETED), PermissionAsked("c", "t", "g")]
 )
-def test_an_event_stands_inside_a_turn(log: Writer, payload: Event):
+def test_an_event_stands_inside_a_turn(log: Writer, payload: Payload):
     log.add(payload)
     assert refused(log) == "it stands outside any turn"
 
@@ -287,6 +286,3 @@ def test_judging_an_event_changes_nothing(in_step: Writer):
     with pytest.raises(InvariantBroken):
         rules.allow(msgspec.structs.replace(delta, seq=4))
     rules.check(delta)
-
-
-Add = Callable[[Writer], None]

@@ -1,8 +1,10 @@
 """One suite that every store passes, and what only a file can do."""
 
+import os
 import resource
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -90,6 +92,61 @@ def test_a_line_that_only_half_fits_is_not_there_when_there_is_room_again(tmp_pa
     assert "refused" in result.stdout
     assert path.read_bytes() == b"x" * 90 + b"\n" + b"z\n"
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[LogFile]:
+    made = LogFile(tmp_path / "s" / "log.jsonl", create=True)
+    yield made
+    made.close()
+
+
+def test_what_is_closed_writes_nowhere(file: LogFile, tmp_path: Path):
+    """The number of its descriptor may be another file's by then."""
+    file.close()
+    other = (tmp_path / "other").open("wb")
+    with other:
+        with pytest.raises(StorageError):
+            file.append(b"one\n")
+        with pytest.raises(StorageError):
+            file.truncate(0)
+        file.close()
+        other.write(b"still open")
+    assert (tmp_path / "other").read_bytes() == b"still open"
+    assert file.path.read_bytes() == b""
+
+
+def test_what_could_not_be_flushed_is_tried_again(file: LogFile):
+    file.append(b"one\n")
+    file.close()
+    for _ in range(2):
+        with pytest.raises(StorageError, match="cannot flush"):
+            file.sync()
+
+
+def test_what_is_opened_again_goes_on_at_its_end(file: LogFile):
+    file.append(b"one\n")
+    again = LogFile(file.path)
+    again.append(b"two\n")
+    again.close()
+    assert file.read() == b"one\ntwo\n"
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo], ids=["folder", "pipe"])
+def test_what_is_no_file_is_no_log(tmp_path: Path, make: Callable[[Path], None]):
+    make(tmp_path / "log.jsonl")
+    with pytest.raises(OSError, match=r"log\.jsonl"):
+        LogFile(tmp_path / "log.jsonl")
+
+
+def test_folders_that_were_there_stay_as_they_are(tmp_path: Path):
+    shared = tmp_path / "shared"
+    shared.mkdir(mode=0o755)
+    LogFile(shared / "sessions" / "s" / "log.jsonl", create=True).close()
+    modes = [
+        folder.stat().st_mode & 0o777 for folder in (shared, shared / "sessions", shared / "sessions" / "s")
+    ]
+    assert modes == [0o755, 0o700, 0o700]
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,8 @@ class LogFile:
         self._dirty = False
         try:
             os.fsync(self._fd)
-        except OSError as error:
+        except (OSError, ValueError) as error:
+            # ValueError: it was closed.
             self._dirty = True
             raise StorageError(f"cannot flush {self.path}: {error}") from error
 
