@@ -167,7 +167,9 @@ def test_a_whole_request():
         ("  ", "{}"),
         ('{"a": ', '{"malformed": "{\\"a\\": "}'),
         ("[1]", '{"malformed": "[1]"}'),
+        ("[" * 100_000, json.dumps({"malformed": "[" * 100_000})),
     ],
+    ids=["an object", "empty", "blank", "cut", "a list", "too deep"],
 )
 def test_arguments_that_are_no_object_go_back_as_one(raw: str, sent: str):
     """Servers that read them to fill a template refuse the whole request otherwise, and every later one."""

@@ -8,6 +8,7 @@ import pytest
 from tests.models.rules import check
 from tests.provider import Part, delta, done, event, finish, reasoning, text, tool_call, usage
 from wayline.log.content import (
+    BlockEnd,
     Chunk,
     Finish,
     Reasoning,
@@ -147,7 +148,11 @@ def test_words_after_a_call_are_a_new_block():
             [("read", '{"x": "}"}', "a")],
         ),
         (
-            [tool_call(0, "a", "read", '{"x": "\\'), tool_call(0, "a", "read", '"}"}')],
+            [
+                tool_call(0, "a", "read", '{"x": "\\'),
+                tool_call(0, "a", "read", '"}'),
+                tool_call(0, "a", "read", '"}'),
+            ],
             [("read", '{"x": "\\"}"}', "a")],
         ),
         (
@@ -175,6 +180,10 @@ def test_words_after_a_call_are_a_new_block():
             [("read", "{}", "a"), ("glob", "{}", "b")],
         ),
         ([tool_call(0, "a", "read")], [("read", "", "a")]),
+        (
+            [tool_call(0, "a", "read", ""), tool_call(0, "b", "glob", "{}")],
+            [("read", "", "a"), ("glob", "{}", "b")],
+        ),
     ],
     ids=[
         "name and id with each fragment",
@@ -189,6 +198,7 @@ def test_words_after_a_call_are_a_new_block():
         "indexes with gaps",
         "objects",
         "no arguments at all",
+        "an index that restarts before the first arguments",
     ],
 )
 def test_calls_are_told_apart(fragments: list[Part], expected: list[tuple[str, str, str]]):
@@ -241,6 +251,14 @@ def test_the_token_limit_before_any_word_is_no_empty_answer():
     check(chunks)
     assert isinstance(chunks[-1], Finish)
     assert chunks[-1].reason.kind == "max-tokens"
+
+
+def test_a_call_that_the_token_limit_left_half_built_does_not_end():
+    chunks = chunks_of(
+        tool_call(0, "a", "read", "{}"), tool_call(1, "b", "read", '{"x'), finish("length"), done()
+    )
+    ended = [chunk.block for chunk in chunks if isinstance(chunk, BlockEnd)]
+    assert ended == [ToolCall("a", "read", "{}")]
 
 
 @pytest.mark.parametrize(

@@ -275,6 +275,14 @@ async def test_an_error_without_a_form_is_told_briefly(body: bytes):
     assert len(str(raised.value)) < 1200
 
 
+async def test_of_an_error_that_never_ends_the_beginning_is_read():
+    endless = Answer((b"x" * 70_000, Gate()), status=400)
+    async with facing([endless]) as (model, server):
+        with pytest.raises(RequestRefused, match="answered 400: xxx"):
+            await ask(model)
+        await server.hung_up.wait()
+
+
 def test_what_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(openai_chat, "_MOST", 1000)
     endless: list[tuple[StreamedAnswer | WholeAnswer, bytes]] = [
