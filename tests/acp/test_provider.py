@@ -150,6 +150,32 @@ async def test_an_empty_answer_is_asked_for_again(connect: Connect, workspace: P
             assert await client.prompt(session) == "end_turn"
 
 
+async def test_a_body_that_never_ends_behind_done_does_not_keep_the_turn(connect: Connect, workspace: Path):
+    held = Answer([delta(content="all"), finish("stop"), DONE, "x"], wait=threading.Event(), wait_before=3)
+    with chat_server(held, text("more")) as server:
+        async with connect(server) as client:
+            await client.initialize()
+            session = await client.new(workspace)
+            for _ in range(2):
+                assert await client.prompt(session) == "end_turn"
+            assert client.said() == "allmore"
+
+
+async def test_a_call_with_bad_arguments_does_not_spoil_the_requests_after_it(
+    connect: Connect, workspace: Path
+):
+    bad = Answer([call(0, "b1", "read", '{"file_path": '), finish("tool_calls"), DONE])
+    with chat_server(bad, text("sorry"), text("ok")) as server:
+        async with connect(server) as client:
+            await client.initialize()
+            session = await client.new(workspace)
+            for _ in range(2):
+                assert await client.prompt(session) == "end_turn"
+        for received in server.requests[1:]:
+            made = received.body["messages"][2]["tool_calls"][0]
+            assert json.loads(made["function"]["arguments"]) == {"malformed": '{"file_path": '}
+
+
 async def test_lone_surrogates_from_the_provider_are_replaced(connect: Connect, workspace: Path):
     odd = Answer(['{"choices": [{"delta": {"content": "a\\udfffb"}}]}', finish("stop"), DONE])
     with chat_server(odd) as server:
@@ -227,6 +253,10 @@ async def test_a_hostile_workspace_gets_neither_the_key_nor_a_request(connect: C
             assert await client.prompt(session) == "end_turn"
             assert client.said() == "ok"
         assert hostile.requests == []
+        said = [line for line in "".join(client.stderr).splitlines() if "ignored" in line]
+        assert len(said) == 1, client.stderr
+        assert str(folder) in said[0]
+        assert KEY not in "".join(client.stderr)
 
 
 @pytest.mark.live
