@@ -38,6 +38,12 @@ pytestmark = pytest.mark.anyio
 PATIENCE = 20.0
 
 
+@pytest.fixture(autouse=True)
+def an_unhurried_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow machine must not look like a server that forgets to end its body."""
+    monkeypatch.setattr(openai_chat, "DRAIN", PATIENCE / 2)
+
+
 def request(session: str = "s") -> ModelRequest:
     return ModelRequest(session, "", (Message("user", (Text("hi"),)),), (), ordinal=0, turn=1, step=1)
 
@@ -118,8 +124,9 @@ async def test_an_answer_without_its_end_was_cut_wherever_it_broke(parts: list[A
 
 
 @pytest.mark.parametrize("end", [CUT, RESET, Gate()])
-async def test_after_done_it_does_not_matter_how_the_body_ends(end: Any):
+async def test_after_done_it_does_not_matter_how_the_body_ends(end: Any, monkeypatch: pytest.MonkeyPatch):
     """The answer is whole; a server that forgets to end its body must not cost it, nor much time."""
+    monkeypatch.setattr(openai_chat, "DRAIN", 0.01)
     answer = stream(text("all"), finish(), done(), end)
     async with facing([answer], read_timeout=PATIENCE * 2) as (model, _):
         chunks = await ask(model)
