@@ -12,7 +12,7 @@ from tests.editor import WAYLINE
 
 #: What may be imported before `session/new` is answered, besides the standard library and Wayline's own
 #: modules. Whoever adds to this list measures the start first (`python -m benchmarks start`).
-ALLOWED = {"anyio", "msgspec", "platformdirs", "sniffio", "idna", "typing_extensions"}
+ALLOWED = {"anyio", "msgspec", "sniffio", "idna", "typing_extensions"}
 #: Parts of Wayline that only a prompt or a load needs.
 LATER = {
     "wayline.loop.loop",
