@@ -22,6 +22,7 @@ from wayline.log.reader import DamagedLog, Reading, read
 from wayline.log.recovery import repair
 from wayline.log.store import LogFile
 from wayline.models.assembler import assemble
+from wayline.projections import meta
 from wayline.projections.state import fold_all
 from wayline.sessions.session import Clock, Session, system_clock
 
@@ -152,10 +153,12 @@ def _read(data: bytes, folder: Path) -> Reading:
 
 
 def _summary(reading: Reading) -> Listed | None:
-    meta = fold_all(reading.events).meta
-    if not meta.turns:
+    state = meta.Meta()
+    for event in reading.events:
+        state = meta.fold(state, event)
+    if not state.turns:
         return None
-    return Listed(reading.header.id, reading.header.cwd, meta.title, meta.updated_at, reading.fault)
+    return Listed(reading.header.id, reading.header.cwd, state.title, state.updated_at, reading.fault)
 
 
 def check_workspace(header: Header, cwd: Path) -> None:
