@@ -49,3 +49,15 @@ def test_a_grant_covers_what_was_shown_and_nothing_else():
 
 def test_an_access_without_a_grant_is_never_granted():
     assert decide("ask", Access("run", INSIDE), WORKSPACE, frozenset({""})) == "ask"
+
+
+@pytest.mark.parametrize(
+    "name", [".git/hooks/pre-commit", ".git/config", ".wayline/settings.toml", "sub/.git/x"]
+)
+def test_what_can_make_commands_run_is_asked_about_among_edits_too(name: str):
+    access = Access("write", (WORKSPACE / name,), "write")
+    assert decide("accept-edits", access, WORKSPACE, frozenset()) == "ask"
+    assert (
+        decide("accept-edits", Access("write", (WORKSPACE / ".gitignore",)), WORKSPACE, frozenset())
+        == "allow"
+    )

@@ -9,7 +9,9 @@ import pytest
 from tests.tools.running import Session, words
 from wayline.plugins.context import Context
 from wayline.plugins.loader import BUILT_IN, PluginRefused, load, load_built_in
+from wayline.tools.read import ReadTool
 from wayline.tools.registry import ToolRegistry
+from wayline.tools.write import EditTool, WriteTool
 
 
 @pytest.fixture
@@ -97,3 +99,38 @@ def test_all_built_in_tools_come_in_this_way_and_leave_in_reverse():
     for plugin in reversed(loaded):
         plugin.dispose()
     assert registry.names() == ()
+
+
+def test_each_part_is_undone_the_last_first_also_when_one_cannot_be(session: Session):
+    registry = session.registry
+    context = Context("several", registry)
+    for tool in (ReadTool(), WriteTool(), EditTool()):
+        context.tool(tool)
+    registry.remove("write")  # somebody else's mistake
+    with pytest.raises(ExceptionGroup, match="several") as raised:
+        context.dispose()
+    assert [type(error) for error in raised.value.exceptions] == [KeyError]
+    assert registry.names() == ()
+    context.dispose()
+
+
+@pytest.mark.parametrize("missing", ["name", "inject", "apply"])
+def test_what_is_missing_is_named(session: Session, missing: str):
+    module = todo_module()
+    delattr(module, missing)
+    with pytest.raises(PluginRefused, match=missing):
+        load(module, {}, session.registry)
+
+
+def test_an_apply_that_takes_the_wrong_arguments_is_refused(session: Session):
+    async def later(ctx: Context, config: Any) -> None: ...
+
+    for wrong in (lambda ctx: None, lambda ctx, config, more: None, later):
+        with pytest.raises(PluginRefused, match="apply"):
+            load(todo_module(apply=wrong), {}, session.registry)
+
+
+def test_settings_reach_the_plugin_they_name():
+    registry = ToolRegistry()
+    load_built_in(registry, {"todo": {"allow_parallel": True}})
+    assert registry.names() == ("read", "write", "edit", "glob", "grep", "bash", "todo_write")

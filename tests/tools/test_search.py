@@ -1,10 +1,14 @@
 """glob and grep, with ripgrep where it is and without."""
 
 import shutil
+from contextlib import suppress
+from pathlib import Path
 
+import anyio
 import pytest
 
 from tests.tools.running import Session, words
+from wayline.tools import watchdog
 
 pytestmark = pytest.mark.anyio
 
@@ -83,3 +87,73 @@ async def test_results_are_bounded_and_say_so(place: Session):
     assert len(globbed.encode()) < 52_000
     assert len(grepped.encode()) < 52_000
     assert len(grepped.splitlines()) < 3000
+
+
+@pytest.mark.skipif(not Path("/proc/sys/vm").is_dir(), reason="needs files that nobody may read")
+async def test_files_that_may_not_be_read_are_passed_over(place: Session):
+    output = await place.call("grep", pattern="^[0-9]+$", path="/proc/sys/vm", max_results=1000)
+    assert not output.is_error, words(output)
+    assert "/proc/sys/vm/swappiness" in words(output)
+
+
+async def test_an_astray_pattern_ends_when_the_call_is_cancelled(place: Session):
+    """`(a+)+$` takes for ever in Python, holding its lock: it must not be in our process."""
+    (place.workspace / "a.txt").write_text("a" * 60 + "b\n", encoding="utf-8")
+    with anyio.move_on_after(1):
+        await place.call("grep", pattern="(a+)+$", path="a.txt")
+    assert not [pid for pid in watchdog._pids() if _command_line(pid).endswith("(a+)+$\0-\0" + "0\0")]
+
+
+def _command_line(pid: int) -> str:
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8", errors="replace")
+    return ""
+
+
+TREE = {
+    ".gitignore": "*.tmp\n/build/\n!keep.tmp\nname with space\n",
+    "keep.tmp": "needle keep\n",
+    "drop.tmp": "needle drop\n",
+    "build/out.txt": "needle build\n",
+    "sub/build/in.txt": "first\nneedle sub build\nlast\nmore\nmore\nNeedle\n",
+    "sub/.gitignore": "!drop.tmp\nsecret*\n",
+    "sub/drop.tmp": "needle back again\r\nnext\r\n",
+    "sub/secret.txt": "needle secret\n",
+    "sub/deeper/secret/x.txt": "needle in a secret folder\n",
+    "sub/deeper/ünïcode.txt": "ä needle ö\n",
+    "name with space": "needle\n",
+    "wide.txt": "x" * 3000 + "needle" + "y" * 3000 + "\n",
+    "empty.txt": "",
+    "vendor/.git": "gitdir: elsewhere\n",
+    "vendor/drop.tmp": "needle of another repository\n",
+    ".github/ci.yml": "needle: 1\n",
+}
+QUESTIONS = [
+    ("glob", {"pattern": "**"}),
+    ("glob", {"pattern": "*.{txt,tmp}"}),
+    ("glob", {"pattern": "sub/**/*.txt"}),
+    ("glob", {"pattern": "*.txt", "path": "sub"}),
+    ("glob", {"pattern": "[!a-m]*.txt"}),
+    ("grep", {"pattern": "needle"}),
+    ("grep", {"pattern": "needle", "context": 1, "ignore_case": True}),
+    ("grep", {"pattern": "^needle (keep|back)", "glob": "*.tmp"}),
+    ("grep", {"pattern": "needle", "path": "sub/deeper"}),
+    ("grep", {"pattern": "needle", "path": "build"}),
+    ("grep", {"pattern": "needle", "max_results": 3}),
+]
+
+
+@pytest.mark.skipif(shutil.which("rg") is None, reason="ripgrep is not installed")
+@pytest.mark.parametrize(("tool", "arguments"), QUESTIONS)
+async def test_both_ways_find_the_same(session: Session, monkeypatch, tool: str, arguments: dict):
+    for name, content in TREE.items():
+        path = session.workspace / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode())
+    (session.workspace / "link.txt").symlink_to("keep.tmp")
+    (session.workspace / "latin.txt").write_bytes(b"caf\xe9 needle\n")
+    (session.workspace / "wide16.txt").write_bytes("needle wide\n".encode("utf-16"))
+    by_ripgrep = words(await session.call(tool, **arguments))
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    assert words(await session.call(tool, **arguments)) == by_ripgrep
+    assert "No " not in by_ripgrep

@@ -35,6 +35,9 @@ class Access(msgspec.Struct, frozen=True):
 
 NOTHING = Access("none")
 
+#: folders in whose files a change can make commands run or rules change, so that it is never free
+GUARDED = frozenset({".git", ".wayline"})
+
 
 def decide(mode: Mode, access: Access, workspace: Path, grants: frozenset[str]) -> Decision:
     """Whether a call may run now, must be asked about, or may not run at all.
@@ -52,5 +55,6 @@ def decide(mode: Mode, access: Access, workspace: Path, grants: frozenset[str]) 
     if access.effect == "read":
         return "allow" if inside or access.trusted else "ask"
     if access.effect == "write" and inside and mode == "accept-edits":
-        return "allow"
+        guarded = any(GUARDED.intersection(path.relative_to(workspace).parts) for path in access.paths)
+        return "ask" if guarded else "allow"
     return "ask"

@@ -29,6 +29,7 @@ class Command:
     def __init__(self, process: Process, output: int) -> None:
         self._process = process
         self._output = output
+        self._killed = False
 
     async def follow(self, take: Callable[[bytes], None], limit: float) -> bool:
         """Give what it prints to `take` until it ends; False when it did not within `limit` seconds."""
@@ -41,7 +42,12 @@ class Command:
         return False
 
     async def kill(self) -> int:
-        """Kill all that is left of it, and wait for that; how many processes there were beside it."""
+        """Kill all that is left of it, and wait for that; how many processes there were beside it.
+
+        Only the first time: after that the number of its session may be another's.
+        """
+        if self._killed:
+            return 0
         killed: set[int] = set()
         for _ in range(watchdog.LOOKS):
             signalled = watchdog.send(signal.SIGKILL, watchdog.members(self._process.pid))
@@ -50,6 +56,7 @@ class Command:
                 break  # at the end of most commands there is the watchdog and nothing else
             await anyio.sleep(watchdog.PAUSE)
         await self._process.wait()
+        self._killed = True
         the_watchdog = 1
         return max(len(killed - {self._process.pid}) - the_watchdog, 0)
 

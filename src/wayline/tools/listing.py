@@ -7,14 +7,14 @@ of those below it, and of those above it as far as the repository goes.
 import os
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
 import anyio.to_thread
 from pathspec import GitIgnoreSpec
 
-from wayline.tools.line_process import run_lines
+from wayline.tools.line_process import ProgramFailed, run_lines
 
 #: files that one search looks at
 MOST_FILES = 100_000
@@ -37,6 +37,18 @@ def ripgrep() -> str | None:
     return shutil.which("rg")
 
 
+async def run_ripgrep(
+    argv: Sequence[str], take: Callable[[bytes], bool], *, separator: bytes = b"\n"
+) -> None:
+    """Give each line that ripgrep prints to `take`. Raises `ProgramFailed` for a pattern it refuses."""
+    try:
+        await run_lines(argv, take, separator=separator)
+    except ProgramFailed as failure:
+        # After all others, files that it may not read make it fail, without a word (`--no-messages`).
+        if str(failure) or failure.status != 2:
+            raise
+
+
 async def files_below(root: Path) -> tuple[list[Path], bool]:
     """The files below `root`, in the order of their paths, and whether these are all.
 
@@ -56,7 +68,7 @@ async def _by_ripgrep(program: str, root: Path) -> list[Path]:
         found.append(Path(os.fsdecode(name)))
         return len(found) <= MOST_FILES
 
-    await run_lines([program, "--files", "--null", *RIPGREP_FILES, str(root)], take, separator=b"\0")
+    await run_ripgrep([program, "--files", "--null", *RIPGREP_FILES, str(root)], take, separator=b"\0")
     return found
 
 
@@ -90,11 +102,13 @@ def walk(root: Path) -> Iterator[Path]:
 
 
 def _walk(folder: Path, rules: tuple[Rules, ...]) -> Iterator[Path]:
-    rules = (*_rules_in(folder), *rules)
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except PermissionError:
         return
+    if any(entry.name == ".git" for entry in entries):
+        rules = ()  # a repository within: the rules of the one around it do not reach into it
+    rules = (*_rules_in(folder), *rules)
     for entry in entries:
         path = folder / entry.name
         is_folder = entry.is_dir(follow_symlinks=False)

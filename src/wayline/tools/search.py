@@ -14,6 +14,7 @@ from wayline.tools import matcher
 from wayline.tools.base import (
     Arguments,
     Card,
+    Failed,
     InvalidArguments,
     Location,
     PluginContext,
@@ -23,7 +24,7 @@ from wayline.tools.base import (
 )
 from wayline.tools.globs import Glob
 from wayline.tools.line_process import ProgramFailed, run_lines
-from wayline.tools.listing import RIPGREP_FILES, files_below, relative, ripgrep
+from wayline.tools.listing import RIPGREP_FILES, files_below, relative, ripgrep, run_ripgrep
 from wayline.tools.matches import Matches
 from wayline.tools.paths import PathArgument, absolute, missing, permitted, resolved, shown
 from wayline.tools.presentation import bounded, text_cards
@@ -169,7 +170,9 @@ class GrepTool:
         try:
             await search(arguments, root, matches)
         except ProgramFailed as failure:
-            raise InvalidArguments(f"The pattern was refused: {failure}") from failure
+            if failure.status == 2:
+                raise InvalidArguments(f"The pattern was refused: {failure}") from failure
+            raise Failed(f"The search ended early, with status {failure.status}. {failure}") from failure
         return ToolOutput((Text(matches.text()),))
 
 
@@ -178,7 +181,7 @@ async def _with_ripgrep(arguments: GrepArguments, root: Path, matches: Matches) 
     options = ["--json", "--sort=path", f"--context={arguments.context}", *RIPGREP_FILES]
     if arguments.ignore_case:
         options.append("--ignore-case")
-    await run_lines([program, *options, "--regexp", arguments.pattern, str(root)], matches.take)
+    await run_ripgrep([program, *options, "--regexp", arguments.pattern, str(root)], matches.take)
 
 
 async def _with_python(arguments: GrepArguments, root: Path, matches: Matches) -> None:
