@@ -44,6 +44,9 @@ def test_a_table_for_a_known_provider_changes_what_it_names_and_keeps_the_rest(h
         ('[providers.mine]\nbase_url = "x"\nquirks = ["odd"]\n', "odd"),
         ("providers = 7\n", "providers"),
         ("[limits]\nsteps = 'many'\n", "steps"),
+        ("[limits]\nsteps = 0\n", "steps"),
+        ("[limits]\njitter = 2.0\n", "jitter"),
+        ("[todo]\nenabled = 'yes'\n", "enabled"),
         ("[limits\n", "settings.toml"),
     ],
 )

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
+import msgspec
 
 from wayline import settings
 from wayline.acp.options import ModelChoice
 from wayline.chosen_models import Models
 from wayline.homes import Homes
-from wayline.log.events import TurnEndReason
+from wayline.log.events import Notice, TurnEndReason
 from wayline.loop.base import Asker, Cancellation, Prompt
 from wayline.permissions.modes import Mode
 from wayline.sessions.registry import Registry
@@ -89,7 +90,11 @@ class Program:
         from wayline.loop.loop import Turn
         from wayline.loop.parts import Parts
 
-        parts = Parts(self._models.get(model), self._tools.registry(), asker, mode, self._settings.limits)
+        tools = self._tools.registry()
+        if not self._settings.todo.enabled_for(model):
+            tools = tools.without("todo_write")
+            said = _told_once(session, said, f"The task list is off for {model} (setting todo).")
+        parts = Parts(self._models.get(model), tools, asker, mode, self._settings.limits)
         return await Turn(session, parts, cancellation).run(said)
 
     def workspace_warnings(self, cwd: Path) -> Sequence[str]:
@@ -98,6 +103,15 @@ class Program:
     async def close(self) -> None:
         """Free what the models hold."""
         await self._models.close()
+
+
+def _told_once(session: Session, said: Prompt, notice: str) -> Prompt:
+    """The prompt with a notice for the person, unless the session's log has it already."""
+    if any(
+        isinstance(event.data, Notice) and event.data.text == notice for event in session.state.transcript
+    ):
+        return said
+    return msgspec.structs.replace(said, notices=(*said.notices, notice))
 
 
 class Tools:

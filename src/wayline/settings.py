@@ -39,6 +39,17 @@ class PermissionSettings(Table, frozen=True):
     patience: float = 30 * 60
 
 
+class TodoSettings(Table, frozen=True):
+    """`[todo]`: whether models are offered the task list; `models` says it for single ones, by their id."""
+
+    enabled: bool = True
+    models: dict[str, bool] = {}
+
+    def enabled_for(self, model: str) -> bool:
+        """Whether this model keeps a list."""
+        return self.models.get(model, self.enabled)
+
+
 class Settings(Table, frozen=True):
     """`settings.toml`. `plugins` holds each plugin's own table under its name."""
 
@@ -47,6 +58,7 @@ class Settings(Table, frozen=True):
     providers: dict[str, ProviderConfig] = {}
     limits: Limits = Limits()
     permissions: PermissionSettings = PermissionSettings()
+    todo: TodoSettings = TodoSettings()
     plugins: dict[str, dict[str, Any]] = {}
 
 

@@ -134,6 +134,28 @@ async def test_a_refused_write_sends_no_plan_and_leaves_the_list(
     assert len(of_type(log_of(home, session), "todo/write")) == 1
 
 
+async def test_switched_off_for_a_model_it_is_not_offered_and_the_person_is_told_once(
+    play: Play, workspace: Path, home: Path, tmp_path: Path
+):
+    home.mkdir()
+    (home / "settings.toml").write_text(
+        f'[todo.models]\n"scripted:{tmp_path / "script.jsonl"}" = false\n', encoding="utf-8"
+    )
+    async with play([todos(*THREE)], DONE, DONE) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        assert await client.prompt(session) == "end_turn"
+        assert "task list is off" in client.said()
+        assert client.plans() == []
+        start = len(client.frames)
+        await client.prompt(session)
+        assert "task list is off" not in client.said(start=start)
+    events = log_of(home, session)
+    assert of_type(events, "tool/result")[0]["error"]["code"] == "UNKNOWN_TOOL"
+    (header,) = of_type(events, "request/header")
+    assert "todo_write" not in json.dumps(header)
+
+
 async def test_two_sessions_at_once_never_mix_their_plans(play: Play, tmp_path: Path):
     one, two = tmp_path / "one", tmp_path / "two"
     one.mkdir()

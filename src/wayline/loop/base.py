@@ -2,7 +2,7 @@
 for it."""
 
 from pathlib import Path
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import anyio
 import msgspec
@@ -76,6 +76,10 @@ class Prompt(msgspec.Struct, frozen=True):
     notices: tuple[str, ...] = ()
 
 
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Seconds = Annotated[float, msgspec.Meta(ge=0)]
+
+
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How far a turn may go. Delays are in seconds.
 
@@ -83,12 +87,12 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `jitter` as a share of it, until `tries` attempts were made.
     """
 
-    steps: int = 200
-    tries: int = 5
-    first_delay: float = 0.5
-    longest_delay: float = 10.0
-    jitter: float = 0.1
+    steps: Count = 200
+    tries: Count = 5
+    first_delay: Seconds = 0.5
+    longest_delay: Seconds = 10.0
+    jitter: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.1
     #: no step begins while a follower is this many events behind
-    followers_behind: int = 10_000
+    followers_behind: Count = 10_000
     #: how many calls of one step run at once
-    parallel_calls: int = 8
+    parallel_calls: Count = 8

@@ -72,7 +72,7 @@ class Turn:
         self._limits = parts.limits
         self._cancellation = cancellation
         self._specs = request.tool_specs(parts.tools)
-        self._system = request.system_prompt(log)
+        self._system = request.system_prompt(log, parts.tools)
         self._number = 0
         self._step = 0
         self._failures = 0

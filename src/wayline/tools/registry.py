@@ -60,6 +60,14 @@ class ToolRegistry:
         del self._tools[name]
         del self._offers[name]
 
+    def without(self, name: str) -> "ToolRegistry":
+        """The same tools, as they are now, but this one."""
+        others = ToolRegistry()
+        for tool in self._tools.values():
+            if tool.name != name:
+                others.add(tool)
+        return others
+
     def names(self) -> tuple[str, ...]:
         """What is offered."""
         return tuple(self._tools)

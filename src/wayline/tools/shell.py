@@ -37,9 +37,10 @@ inject: tuple[str, ...] = ()
 #: seconds
 DEFAULT_LIMIT = 120
 LONGEST_LIMIT = 600
-#: seconds between two reports of new output, and characters that one call reports at most
+#: seconds between two reports of new output, and characters that one call reports at most; the log keeps
+#: 64 KB of a call's progress, so that the note about the rest is still among it
 REPORT_EVERY = 0.1
-REPORTED = 256 * 1024
+REPORTED = 60 * 1024
 
 
 class BashArguments(Arguments):
