@@ -104,13 +104,16 @@ def test_all_built_in_tools_come_in_this_way_and_leave_in_reverse():
 def test_each_part_is_undone_the_last_first_also_when_one_cannot_be(session: Session):
     registry = session.registry
     context = Context("several", registry)
+    order: list[tuple[str, ...]] = []
     for tool in (ReadTool(), WriteTool(), EditTool()):
         context.tool(tool)
+    context._undo.append(lambda: order.append(registry.names()))
+    context._undo.insert(0, lambda: order.append(registry.names()))
     registry.remove("write")  # somebody else's mistake
     with pytest.raises(ExceptionGroup, match="several") as raised:
         context.dispose()
     assert [type(error) for error in raised.value.exceptions] == [KeyError]
-    assert registry.names() == ()
+    assert order == [("read", "edit"), ()]
     context.dispose()
 
 

@@ -175,3 +175,35 @@ async def test_a_large_file_shows_only_what_changed(session: Session):
     (diff,) = output.meta["diffs"]
     assert diff["oldText"].splitlines() == [f"line {n}" for n in range(2497, 2504)]
     assert "changed" in diff["newText"]
+
+
+async def test_an_image_that_is_too_large_is_refused_with_its_size(session: Session):
+    put(session, "big.png", PNG + b"\0" * (5 * 1024 * 1024))
+    output = await session.call("read", file_path="big.png")
+    assert output.is_error
+    assert "5242880" in words(output)
+    put(session, "huge.txt", b"x" * (20 * 1024 * 1024 + 1))
+    assert "too large" in words(await session.call("read", file_path="huge.txt"))
+
+
+async def test_a_crash_while_writing_leaves_the_file_whole(session: Session):
+    """A folder that takes no new file: the write fails, the old content stays, nothing lies about."""
+    path = put(session, "a.txt", "old\n")
+    await session.call("read", file_path="a.txt")
+    output = await session.call("write", file_path="a.txt/b", content="new\n")
+    assert output.is_error
+    too_long = await session.call("write", file_path="x" * 300, content="new\n")
+    assert "too long" in words(too_long)
+    assert path.read_text(encoding="utf-8") == "old\n"
+    assert [entry.name for entry in session.workspace.iterdir()] == ["a.txt"]
+
+
+async def test_a_write_over_windows_lines_keeps_them_and_latin_1_becomes_utf_8_when_it_must(session: Session):
+    windows = put(session, "w.txt", b"a\r\nb\r\n")
+    latin = put(session, "l.txt", "caf\xe9\n".encode("latin-1"))
+    for name, content in (("w.txt", "c\nd\n"), ("l.txt", "caf\xe9 5 €\n")):
+        await session.call("read", file_path=name)
+        output = await session.call("write", file_path=name, content=content)
+    assert windows.read_bytes() == b"c\r\nd\r\n"
+    assert latin.read_bytes() == "caf\xe9 5 €\n".encode()
+    assert "UTF-8 now" in words(output)

@@ -8,7 +8,7 @@ import pytest
 from tests.tools.running import Session, words
 from wayline.log.content import Text
 from wayline.permissions.modes import NOTHING, Access
-from wayline.tools.base import Arguments, Presentation, ToolOutput, ToolRun
+from wayline.tools.base import Arguments, Failed, Presentation, ToolOutput, ToolRun
 from wayline.tools.cards import Card
 from wayline.tools.registry import NameTaken
 
@@ -193,3 +193,100 @@ def test_calls_that_make_no_sense_can_still_be_shown(session: Session):
         shown = session.registry.present_result(name, raw, ToolOutput((Text("words"),)), session.workspace)
         assert "words" in str(shown)
         assert not session.registry.parallel_safe(name, raw)
+
+
+async def test_a_folder_that_becomes_a_link_while_the_person_thinks_is_refused(
+    session: Session, tmp_path: Path
+):
+    session.mode, session.answer = "ask", "allow-once"
+    folder, outside = session.workspace / "folder", tmp_path / "outside"
+    folder.mkdir()
+    outside.mkdir()
+
+    def swap() -> None:
+        folder.rmdir()
+        folder.symlink_to(outside)
+
+    session.while_asked = swap
+    output = await session.call("write", file_path="folder/x", content="y")
+    assert "leads to another file" in words(output)
+    assert list(outside.iterdir()) == []
+
+
+async def test_a_mode_that_denies_is_not_asked(session: Session):
+    session.mode, session.answer = "plan", "allow-once"
+    for name, arguments in [("write", {"file_path": "x", "content": "y"}), ("bash", {"command": "touch x"})]:
+        output = await session.call(name, **arguments)
+        assert output.error_code == "DENIED"
+        assert "plan" in words(output)
+    assert session.questions == []
+    assert list(session.workspace.iterdir()) == []
+
+
+async def test_lone_surrogates_in_arguments_are_replaced(session: Session):
+    for raw in (r'{"file_path": "x", "content": "a\ud83d b"}', '{"file_path": "y", "content": "a\ud83d b"}'):
+        assert not (await session.call_raw("write", raw)).is_error
+    assert (session.workspace / "x").read_text(encoding="utf-8") == "a\ufffd b"
+    assert (session.workspace / "y").read_text(encoding="utf-8") == "a\ufffd b"
+    whole = r'{"file_path": "z", "content": "\ud83d\ude00"}'
+    assert not (await session.call_raw("write", whole)).is_error
+    assert (session.workspace / "z").read_text(encoding="utf-8") == "😀"
+
+
+async def test_the_one_error_of_a_group_is_told_itself(session: Session):
+    import anyio
+
+    async def fail() -> None:
+        raise Failed("mend this")
+
+    async def grouped(run: ToolRun) -> ToolOutput:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(fail)
+        raise AssertionError
+
+    session.registry.add(Odd(grouped))
+    output = await session.call("odd")
+    assert (output.error_code, words(output)) == ("TOOL_FAILED", "mend this")
+
+
+async def test_a_result_that_cannot_be_spilled_is_still_a_result(session: Session):
+    session.spilled.write_text("no folder", encoding="utf-8")
+
+    async def much(run: ToolRun) -> ToolOutput:
+        return ToolOutput((Text("x\n" * 30_000),), meta={"changed": True})
+
+    session.registry.add(Odd(much))
+    output = await session.call("odd")
+    assert (output.is_error, output.meta["changed"]) == (False, True)
+    assert "could not be kept" in words(output)
+
+
+async def test_an_answer_for_the_session_holds_for_one_command_in_one_folder(session: Session):
+    session.mode, session.answer = "ask", "allow-session"
+    (session.workspace / "sub").mkdir()
+    for arguments in [
+        {"command": "pwd"},
+        {"command": "pwd"},
+        {"command": "pwd", "workdir": "sub"},
+        {"command": "pwd "},
+        {"command": "pwd", "workdir": "sub"},
+    ]:
+        await session.call("bash", **arguments)
+    assert [question.grant for question in session.questions] == [
+        "bash: pwd",
+        f'bash in "{session.workspace}/sub": pwd',
+        "bash: pwd ",
+    ]
+
+
+async def test_cancelling_passes_through(session: Session):
+    import anyio
+
+    async def sleep(run: ToolRun) -> ToolOutput:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    session.registry.add(Odd(sleep))
+    with anyio.move_on_after(0.05) as scope:
+        await session.call("odd")
+    assert scope.cancelled_caught

@@ -152,6 +152,7 @@ async def test_both_ways_find_the_same(session: Session, monkeypatch, tool: str,
         path.write_bytes(content.encode())
     (session.workspace / "link.txt").symlink_to("keep.tmp")
     (session.workspace / "latin.txt").write_bytes(b"caf\xe9 needle\n")
+    (session.workspace / "late.bin").write_bytes(b"needle\n" * 20_000 + b"\0")
     (session.workspace / "wide16.txt").write_bytes("needle wide\n".encode("utf-16"))
     by_ripgrep = words(await session.call(tool, **arguments))
     monkeypatch.setattr(shutil, "which", lambda name: None)

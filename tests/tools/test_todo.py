@@ -59,7 +59,7 @@ async def test_what_is_not_a_list_is_refused_and_says_what_to_change(session: Se
 async def test_a_call_that_no_session_owns_is_refused(session: Session):
     session.todos = None
     output = await session.call("todo_write", todos=[item("a")])
-    assert output.is_error
+    assert (output.is_error, output.error_code) == (True, "DENIED")
 
 
 async def test_several_at_once_can_be_allowed(session: Session):

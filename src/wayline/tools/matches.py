@@ -25,6 +25,8 @@ class Matches:
         self._pending: list[str] = []
         self._pending_matches = 0
         self._last_line = 0
+        self._has_context = False
+        self._over = False
         self.count = 0
         self.complete = True
 
@@ -36,16 +38,15 @@ class Matches:
         data = event["data"]
         match event["type"]:
             case "match" | "context" as kind if self._wanted(Path(_text(data["path"]))):
-                return self._line(kind == "match", data)
+                self._line(kind == "match", data)
             case "end":
                 self._end(binary=data["binary_offset"] is not None)
-        return True
+        return self.complete
 
-    def _line(self, matched: bool, data: dict[str, Any]) -> bool:
-        if matched and self.count + self._pending_matches == self._most:
-            self.complete = False
-            self._end(binary=False)
-            return False
+    def _line(self, matched: bool, data: dict[str, Any]) -> None:
+        self._over = self._over or (matched and self.count + self._pending_matches == self._most)
+        if self._over:
+            return
         number = data["line_number"]
         if not self._pending:
             self._pending.append(self._shown(Path(_text(data["path"]))))
@@ -57,28 +58,25 @@ class Matches:
         text = _text(data["lines"]).rstrip("\r\n")
         start = data["submatches"][0]["start"] if matched else 0
         self._pending.append(f"{number:>5}{':' if matched else '-'} {narrow(text, start)}")
-        return True
 
     def _end(self, *, binary: bool) -> None:
         if not binary and self._pending_matches:
             self._lines += self._pending
             self.count += self._pending_matches
+        self.complete = binary or not self._over
+        self._over = False
         self._pending = []
         self._pending_matches = 0
         self._last_line = 0
-
-    _has_context = False
 
     def text(self) -> str:
         """The matches, grouped by file, with a note when there are more."""
         if not self._lines:
             return "No matches."
-        note = (
-            []
-            if self.complete
-            else [f"(the first {self.count} matching lines; narrow the search for others)"]
-        )
-        return "\n".join(self._lines + note)
+        if self.complete:
+            return "\n".join(self._lines)
+        note = f"(the first {self.count} matching lines; narrow the search for others)"
+        return "\n".join([*self._lines, note])
 
 
 def narrow(line: str, start: int) -> str:
