@@ -107,13 +107,13 @@ def test_each_part_is_undone_the_last_first_also_when_one_cannot_be(session: Ses
     order: list[tuple[str, ...]] = []
     for tool in (ReadTool(), WriteTool(), EditTool()):
         context.tool(tool)
-    context._undo.append(lambda: order.append(registry.names()))
-    context._undo.insert(0, lambda: order.append(registry.names()))
+    context._undo.append(lambda: order.append(("registered last", *registry.names())))
+    context._undo.insert(0, lambda: order.append(("registered first", *registry.names())))
     registry.remove("write")  # somebody else's mistake
     with pytest.raises(ExceptionGroup, match="several") as raised:
         context.dispose()
     assert [type(error) for error in raised.value.exceptions] == [KeyError]
-    assert order == [("read", "edit"), ()]
+    assert order == [("registered last", "read", "edit"), ("registered first",)]
     context.dispose()
 
 
