@@ -243,6 +243,36 @@ def test_what_was_refused_is_no_longer_on_the_surface(in_turn: Writer):
     assert refused(in_turn) == "the ends of a replace are on the surface"
 
 
+@pytest.mark.parametrize(
+    ("first", "last"), [(0, 0), (0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (3, 3)]
+)
+def test_a_refusal_takes_what_was_said_in_its_turn_whatever_was_summarized_in_it(
+    in_turn: Writer, first: int, last: int
+):
+    in_turn.add(HELLO)
+    in_turn.add(TurnEnd(1, COMPLETED))
+    in_turn.add(TurnStart(2, Trigger("message", USER)))
+    in_turn.add(HELLO)
+    in_turn.add(HELLO)
+    in_turn.summarize(first, last, "summary")
+    in_turn.add(TurnEnd(2, TurnEndReason("refusal")))
+    in_turn.add(TurnStart(3, Trigger("message", USER)))
+    in_turn.add(HELLO)
+    rules = Invariants()
+    for event in in_turn.events:
+        rules.check(event)
+    shadowed = in_turn.surface
+    in_turn.add(HELLO, Replace("replace", shadowed[0], shadowed[-1]), tuple(shadowed))
+    rules.check(in_turn.events[-1])
+
+
+def test_how_an_unknown_event_enters_the_history_is_not_judged(in_turn: Writer):
+    rules = Invariants()
+    for event in in_turn.events:
+        rules.check(event)
+    rules.check(Event("weather/changed", 2, 0, Unknown({}), "append", ignorable=True))
+
+
 def result(call_id: str, code: str | None = None) -> ToolResultRecorded:
     return ToolResultRecorded(1, 1, call_id, (), code is not None, ToolError("E", code) if code else None)
 
