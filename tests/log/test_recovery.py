@@ -49,7 +49,7 @@ def continued(events: list[Event], payloads: Iterable[Payload]) -> list[Event]:
     return log.events
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(conversations())
 def test_a_session_that_stops_behind_any_event_is_made_whole(log: Writer):
     for size in range(len(log.events) + 1):

@@ -161,6 +161,13 @@ def test_an_id_that_would_lead_elsewhere_is_unknown(tmp_path: Path, name: str):
     assert folders.find(name) is None
 
 
+@pytest.mark.parametrize("name", [".hidden", "-x", "a b"])
+def test_a_folder_that_no_session_made_is_none(tmp_path: Path, name: str):
+    (tmp_path / "sessions" / "place-1" / name).mkdir(parents=True)
+    (tmp_path / "sessions" / "place-1" / name / "log.jsonl").touch()
+    assert SessionFolders(tmp_path).find(name) is None
+
+
 def test_folders_are_readable_short_and_apart(tmp_path: Path):
     folders = SessionFolders(tmp_path)
     one, two = folders.for_session("/home/me/a b/Ünï", "x"), folders.for_session("/home/you/a b/Ünï", "x")

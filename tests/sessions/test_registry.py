@@ -303,7 +303,7 @@ async def test_a_session_that_is_asked_for_from_elsewhere_is_not_touched(
     assert log_of(session).read_bytes() == torn
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(conversation=conversations(), data=st.data())
 async def test_a_session_that_crashed_anywhere_is_repaired_once(
     registry: Make, workspace: Path, conversation: Writer, data: st.DataObject
