@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -218,11 +219,20 @@ def of_another_session(log: Path) -> None:
     log.write_bytes(bytes_of(read(log.read_bytes()).events, HEADER))
 
 
-BREAKS = [binary, broken_header, broken_middle, deep, broken_link, link_to_itself]
-BREAKS += [folder, pipe, endless, empty, of_another_session]
+def forbidden(log: Path) -> None:
+    log.chmod(0)
 
 
-@pytest.mark.parametrize("break_it", BREAKS, ids=lambda function: function.__name__)
+AS_A_PERSON = pytest.param(
+    forbidden, marks=pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+)
+BREAKS: list[Any] = [
+    *[binary, broken_header, broken_middle, deep, broken_link, link_to_itself, folder, pipe, endless, empty],
+    *[of_another_session, AS_A_PERSON],
+]
+
+
+@pytest.mark.parametrize("break_it", BREAKS)
 async def test_one_bad_log_is_named_and_breaks_no_other(
     registry: Make, workspace: Path, break_it: Callable[[Path], None]
 ):
@@ -236,6 +246,24 @@ async def test_one_bad_log_is_named_and_breaks_no_other(
     (await registry().open(good.id, workspace)).close()
     with pytest.raises((UnknownSession, LogError, OSError)):
         await registry().open(bad.id, workspace)
+
+
+async def test_a_session_that_cannot_be_opened_leaves_no_file_open(
+    registry: Make, workspace: Path, tmp_path: Path
+):
+    session = prompted(registry(), workspace)
+    with pytest.raises(WrongWorkspace):
+        await registry().open(session.id, tmp_path)
+    first_free = os.open(os.devnull, os.O_RDONLY)
+    os.close(first_free)
+    with pytest.raises(WrongWorkspace):
+        await registry().open(session.id, tmp_path)
+    broken_middle(log_of(session))
+    with pytest.raises(DamagedLog):
+        await registry().open(session.id, workspace)
+    still_free = os.open(os.devnull, os.O_RDONLY)
+    os.close(still_free)
+    assert still_free == first_free
 
 
 async def test_other_files_in_the_tree_are_passed_over(registry: Make, home: Path, workspace: Path):
