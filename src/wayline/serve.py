@@ -40,9 +40,26 @@ def run(model: str | None, mode: str | None) -> int:
 
 
 class DiagnosticsFile(logging.FileHandler):
-    """The log file for diagnostics: made when there is something to say, begun anew when it has grown."""
+    """The log file for diagnostics: made when there is something to say, begun anew when it has grown.
+
+    That it cannot be written is said on stderr once, and ends nothing: whoever logs is in the middle of a
+    conversation.
+    """
 
     LIMIT = 5_000_000
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self.stream is None:
+            try:
+                self.stream = self._open()
+            except OSError as error:
+                sys.stderr.write(f"wayline: no diagnostics are kept in {self.baseFilename}: {error}\n")
+                logging.getLogger().removeHandler(self)
+                return
+        super().emit(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
+        """A full disk: the record is on stderr already, and a traceback for each would drown it."""
 
     def _open(self) -> TextIOWrapper:
         path = Path(self.baseFilename)

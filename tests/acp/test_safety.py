@@ -24,3 +24,14 @@ async def test_settings_of_a_workspace_are_ignored_and_that_is_said_in_one_line(
     (line,) = "".join(client.stderr).splitlines()
     assert str(folder) in line
     assert "ignored" in line
+
+
+async def test_a_diagnostics_file_that_cannot_be_opened_ends_nothing(play: Play, workspace: Path, home: Path):
+    (home / "wayline.log").mkdir(parents=True)
+    async with play(DONE, DONE) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        for _ in range(2):
+            await client.notify("$/cancel_request", {})
+            assert await client.prompt(session) == "end_turn"
+    assert "".join(client.stderr).count("no diagnostics are kept") == 1
