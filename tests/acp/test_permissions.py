@@ -205,3 +205,30 @@ async def test_a_mode_set_in_the_middle_counts_for_the_next_call(play: Play, wor
         assert (await client.answered(request_id))["stopReason"] == "end_turn"
         assert len(questions(client)) == 1
     assert (workspace / "ran.txt").exists()
+
+
+@pytest.mark.parametrize("members", [{}, {"error": None}, {"result": None}])
+async def test_an_answer_that_says_nothing_is_a_no_at_once(
+    play: Play, workspace: Path, members: dict[str, Any]
+):
+    async with play([WRITE], DONE, answer=lambda frame: None) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        request_id = await client.begin_prompt(session, "go")
+        question = await client.question()
+        await client.send({"jsonrpc": "2.0", "id": question["id"], **members})
+        assert (await client.answered(request_id))["stopReason"] == "end_turn"
+    assert not (workspace / "new.txt").exists()
+
+
+async def test_plan_mode_chosen_while_a_question_is_open_counts_for_that_call(play: Play, workspace: Path):
+    async with play([WRITE], DONE, answer=lambda frame: None) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        request_id = await client.begin_prompt(session, "go")
+        question = await client.question()
+        await client.request("session/set_mode", {"sessionId": session, "modeId": "plan"})
+        yes = {"outcome": {"outcome": "selected", "optionId": "allow-once"}}
+        await client.send({"jsonrpc": "2.0", "id": question["id"], "result": yes})
+        assert (await client.answered(request_id))["stopReason"] == "end_turn"
+    assert not (workspace / "new.txt").exists()

@@ -170,3 +170,34 @@ async def test_the_step_limit_ends_the_turn(play: Play, workspace: Path, home: P
         await client.initialize()
         session = await client.new(workspace)
         assert await client.prompt(session) == "max_turn_requests"
+
+
+async def test_endless_paths_and_ids_stay_out_of_the_lines(play: Play, workspace: Path, home: Path):
+    """The editor's harness fails on any line of 64 KB."""
+    items = [
+        call("read", "i" * 70_000, file_path="a/" * 30_000),
+        call("glob", "g", pattern="*", path="b" * 70_000),
+    ]
+    async with play(items, DONE) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        assert await client.prompt(session) == "end_turn"
+    codes = [result["error"]["code"] for result in of_type(log_of(home, session), "tool/result")]
+    assert codes == ["INVALID_ARGS"] * 2
+
+
+async def test_a_session_whose_log_is_deleted_does_nothing_more(play: Play, workspace: Path, home: Path):
+    """No effect without its record."""
+    import shutil
+
+    from tests.editor import Refused
+
+    async with play(DONE, [call("write", file_path="x", content="y")], DONE, mode="full") as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        await client.prompt(session)
+        shutil.rmtree(home / "sessions")
+        with pytest.raises(Refused) as refused:
+            await client.prompt(session)
+        assert "deleted" in refused.value.details
+    assert not (workspace / "x").exists()

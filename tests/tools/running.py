@@ -58,7 +58,7 @@ class Session:
         return ToolRun(
             call_id="call-1",
             workspace=self.workspace,
-            mode=self.mode,
+            mode=lambda: self.mode,
             grants=self.grants,
             seen=self.seen,
             todos=self.todos,

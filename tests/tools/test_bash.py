@@ -131,3 +131,22 @@ def test_what_looks_like_a_secret_is_not_handed_on():
     plain = ["PATH", "HOME", "LANG", "KEYBOARD", "SSH_AUTH_SOCK", "MONKEY"]
     assert sorted(scrub(dict.fromkeys([*secret, *plain], "x"))) == sorted(plain)
     assert os.environ.keys() >= scrub(os.environ).keys()
+
+
+async def test_a_command_that_cannot_be_started_says_why(session: Session):
+    output = await session.call("bash", command="echo " + "x" * 200_000)
+    assert output.error_code == "TOOL_FAILED"
+    assert "could not be started" in words(output)
+    assert "file" in words(output)
+
+
+def test_a_url_with_a_password_is_a_secret_whatever_its_name():
+    secret = {
+        "DATABASE_URL": "postgres://u:p@h/d",
+        "HTTPS_PROXY": "http://u:p@h:1",
+        "MYSQL_PWD": "x",
+        "SENTRY_DSN": "x",
+        "X_PSWD": "x",
+    }
+    plain = {"PWD": "/home/you", "OLDPWD": "/", "HOMEPAGE": "http://h:80/a@b", "PROXY": "http://h:80"}
+    assert scrub({**secret, **plain}) == plain

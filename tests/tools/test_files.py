@@ -1,6 +1,9 @@
 """read, write and edit on real files."""
 
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -207,3 +210,52 @@ async def test_a_write_over_windows_lines_keeps_them_and_latin_1_becomes_utf_8_w
     assert windows.read_bytes() == b"c\r\nd\r\n"
     assert latin.read_bytes() == "caf\xe9 5 €\n".encode()
     assert "UTF-8 now" in words(output)
+
+
+async def test_a_file_with_two_names_keeps_both(session: Session):
+    path = put(session, "a.txt", "one\ntwo\n")
+    other = session.workspace / "b.txt"
+    other.hardlink_to(path)
+    await session.call("read", file_path="a.txt")
+    output = await session.call("edit", file_path="a.txt", old_string="two\n", new_string="")
+    assert not output.is_error, words(output)
+    assert other.read_text(encoding="utf-8") == "one\n"
+    assert path.samefile(other)
+
+
+READ_ONLY = """
+import anyio, sys
+from pathlib import Path
+from tests.tools.running import Session, words
+async def main(folder):
+    session = Session(folder, folder / "spilled")
+    await session.call("read", file_path="a.txt")
+    print(words(await session.call("edit", file_path="a.txt", old_string="one", new_string="two")))
+anyio.run(main, Path(sys.argv[1]))
+"""
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root may write everything")
+async def test_a_read_only_file_is_not_changed(session: Session):
+    path = put(session, "a.txt", "one\n")
+    path.chmod(0o444)
+    drop = ["setpriv", "--bounding-set=-dac_override"] if os.geteuid() == 0 else []
+    root = Path(__file__).parents[2]
+    result = subprocess.run(
+        [*drop, sys.executable, "-c", READ_ONLY, str(session.workspace)],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    )
+    assert "Permission denied" in result.stdout
+    assert path.read_text(encoding="utf-8") == "one\n"
+
+
+async def test_a_link_that_goes_round_does_not_hide_what_else_is_in_a_folder(session: Session):
+    put(session, "a.txt", "x")
+    (session.workspace / "loop").symlink_to("loop")
+    said = words(await session.call("read", file_path="."))
+    assert "a.txt" in said
+    assert "is a folder" in said

@@ -158,3 +158,18 @@ async def test_both_ways_find_the_same(session: Session, monkeypatch, tool: str,
     monkeypatch.setattr(shutil, "which", lambda name: None)
     assert words(await session.call(tool, **arguments)) == by_ripgrep
     assert "No " not in by_ripgrep
+
+
+async def test_what_has_no_end_is_not_searched(place: Session):
+    import os
+
+    os.mkfifo(place.workspace / "pipe")
+    for name in ("grep", "glob"):
+        output = await place.call(name, pattern="x", path="pipe")
+        assert output.error_code == "TOOL_FAILED"
+        assert "regular file" in words(output)
+
+
+async def test_a_line_of_megabytes_is_found(place: Session):
+    (place.workspace / "min.js").write_text("y" * 5_000_000 + "needle", encoding="utf-8")
+    assert "min.js" in words(await place.call("grep", pattern="needle", path="min.js"))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import anyio
+import anyio.lowlevel
 
 from wayline.acp import bridge
 from wayline.acp.bridge import Translator
@@ -10,6 +11,9 @@ from wayline.acp.schema import AnyUpdate, SessionUpdate
 from wayline.sessions.session import Cursor, Session
 from wayline.tools.cards import Presenter
 from wayline.wire.jsonrpc import Connection
+
+#: events of a transcript that are translated before others get their turn
+REPLAYED_AT_ONCE = 100
 
 
 class UpdateStream:
@@ -76,8 +80,11 @@ class UpdateStream:
         state, upto = self._session.state, self._session.next_seq
         deltas = list(self._session.open_deltas)
         self._translator = Translator(self._presenter, self._session.cwd, self.window)
-        for update in self._translator.replay(state.transcript):
-            await self.send([update])
+        for start in range(0, len(state.transcript), REPLAYED_AT_ONCE):
+            for update in self._translator.replay(state.transcript[start : start + REPLAYED_AT_ONCE]):
+                await self.send([update])
+            # Other sessions stream meanwhile, and the load may be withdrawn.
+            await anyio.lowlevel.checkpoint()
         await self.send(self._translator.live(deltas))
         await self.send(bridge.closing(state, self.window, state.meta.updated_at))
         self._passed(upto)

@@ -84,6 +84,8 @@ class LogFile:
         self._dirty = False
         try:
             os.fsync(self._fd)
+            if not os.fstat(self._fd).st_nlink:
+                raise OSError("the file was deleted")
         except (OSError, ValueError) as error:
             # ValueError: it was closed.
             self._dirty = True

@@ -97,7 +97,7 @@ class Dispatcher:
         return ToolRun(
             call_id=call.id,
             workspace=self._log.cwd,
-            mode=self._mode(),
+            mode=self._mode,
             grants=self._log.state.grants,
             seen=self._log.state.seen,
             todos=_Todos(self._log),

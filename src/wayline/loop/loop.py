@@ -44,6 +44,8 @@ from wayline.projections.meta import first_words
 logger = logging.getLogger(__name__)
 
 CUT_OFF = "Your answer was cut off by a failing connection. Go on from where it stopped; do not repeat it."
+#: Each update of a call repeats its id, and lines stay small.
+LONGEST_ID = 256
 #: Calls of an answer that did not end as it should are not run.
 NOT_RUN = Wording(
     ("ABORTED_BEFORE_DISPATCH", "The answer ended before its time, so this call was not run."),
@@ -221,7 +223,7 @@ class Turn:
         for index, block in enumerate(content):
             if isinstance(block, ToolCall):
                 own_id = block.id
-                if not own_id or own_id in taken or own_id in self._log.call_ids:
+                if not 0 < len(own_id) <= LONGEST_ID or own_id in taken or own_id in self._log.call_ids:
                     own_id = f"call_{self._number}_{self._step}_{index}"
                 taken.add(own_id)
                 blocks.append(ToolCall(own_id, block.name, block.arguments))

@@ -23,7 +23,7 @@ from wayline.log.recovery import repair
 from wayline.log.store import LogFile
 from wayline.models.assembler import assemble
 from wayline.projections import meta
-from wayline.projections.state import fold_all
+from wayline.projections.state import State, fold_all
 from wayline.sessions.session import Clock, Session, system_clock
 
 PRODUCER = {"name": "wayline", "version": __version__}
@@ -92,7 +92,7 @@ class Registry:
             raise
 
     async def _open(self, store: LogFile, folder: Path, cwd: Path) -> Session:
-        reading = await anyio.to_thread.run_sync(lambda: _read(store.read(), folder))
+        reading, state = await anyio.to_thread.run_sync(_fold, store, folder)
         check_workspace(reading.header, cwd)
         if reading.torn and reading.fault is None:
             store.truncate(reading.length)
@@ -101,7 +101,7 @@ class Registry:
             store,
             folder,
             cwd,
-            state=fold_all(reading.events),
+            state=state,
             next_seq=reading.next_seq,
             call_ids=[
                 event.data.call_id for event in reading.events if isinstance(event.data, ToolCallStarted)
@@ -125,6 +125,12 @@ class Registry:
         if cwd is not None:
             found = [listed for listed in found if listed.cwd is not None and same_folder(listed.cwd, cwd)]
         return sorted(found, key=lambda listed: (-listed.updated_at, listed.id))
+
+
+def _fold(store: LogFile, folder: Path) -> tuple[Reading, State]:
+    """Read a log and fold it: work for a thread, since other sessions stream meanwhile."""
+    reading = _read(store.read(), folder)
+    return reading, fold_all(reading.events)
 
 
 def _checked(rules: Invariants) -> Invariants | None:

@@ -23,6 +23,10 @@ PATIENCE = 2.0
 CHUNK = 64 * 1024
 
 
+class NotStarted(Exception):
+    """The system would not start a command; the message says why."""
+
+
 class Command:
     """A command that runs; made by `started`."""
 
@@ -86,7 +90,7 @@ async def started(command: str, folder: Path, environ: Mapping[str, str]) -> Asy
     """Run `command` with bash (sh where there is none) in `folder`, without input.
 
     Whatever way the block is left, nothing of the command runs any more, or `PATIENCE` is over. Raises
-    `OSError` when it cannot be started.
+    `NotStarted`.
     """
     alive_here, alive = os.pipe()
     output, output_there = os.pipe()
@@ -101,6 +105,8 @@ async def started(command: str, folder: Path, environ: Mapping[str, str]) -> Asy
                 env=environ,
                 start_new_session=True,
             )
+        except OSError as error:
+            raise NotStarted(error.strerror or str(error)) from error
         finally:
             os.close(alive_here)
             os.close(output_there)

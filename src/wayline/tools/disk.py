@@ -1,5 +1,6 @@
 """Files as the tools touch them: read whole, replaced at once."""
 
+import errno
 import hashlib
 import os
 import secrets
@@ -60,9 +61,18 @@ def known(path: Path, raw: bytes, run: ToolRun) -> None:
 def put(path: Path, raw: bytes) -> None:
     """Make `raw` the content of `path` in one step that a crash cannot halve; its mode stays.
 
-    Missing folders are made. Raises `OSError`.
+    A file that has other names, or is somebody else's, is written over instead: a new file in its place
+    would part the names, or change the owner. Missing folders are made. Raises `OSError`, also for a file
+    that may not be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists():
+        if not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        status = path.stat()
+        if status.st_nlink > 1 or status.st_uid != os.geteuid():
+            _write_over(path, raw)
+            return
     fresh = path.with_name(f".wayline-{secrets.token_hex(8)}.tmp")
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
@@ -77,6 +87,14 @@ def put(path: Path, raw: bytes) -> None:
         fresh.unlink(missing_ok=True)
         raise
     _flush_folder(path.parent)
+
+
+def _write_over(path: Path, raw: bytes) -> None:
+    with path.open("r+b") as file:
+        file.write(raw)
+        file.truncate()
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _flush_folder(folder: Path) -> None:

@@ -58,12 +58,17 @@ async def _give(process: Process, given: bytes) -> None:
 async def _take_lines(process: Process, take: Callable[[bytes], bool], separator: bytes) -> bool:
     """Whether all of them were wanted."""
     assert process.stdout is not None
-    rest = b""
+    rest: list[bytes] = []  # joined once a line ends, since one line may be megabytes
     async for chunk in process.stdout:
-        *lines, rest = (rest + chunk).split(separator)
+        *lines, begun = chunk.split(separator)
+        if lines:
+            lines[0] = b"".join([*rest, lines[0]])
+            rest = []
+        rest.append(begun)
         if not all(map(take, lines)):
             return False
-    return not rest or take(rest)
+    last = b"".join(rest)
+    return not last or take(last)
 
 
 async def _words(process: Process) -> str:

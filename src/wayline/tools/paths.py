@@ -14,6 +14,8 @@ from wayline.tools.base import Failed, ToolRun
 #: names suggested for a missing file, and entries shown of a folder
 NEAR_NAMES = 3
 ENTRIES = 20
+#: characters of a path; systems take no longer ones (PATH_MAX)
+LONGEST = 4096
 
 
 def _sound(path: str) -> str:
@@ -21,6 +23,8 @@ def _sound(path: str) -> str:
         raise ValueError("a path may not be empty")
     if "\0" in path:
         raise ValueError("a path may not hold a NUL character")
+    if len(path) > LONGEST:
+        raise ValueError(f"a path may have {LONGEST} characters")
     return path
 
 
@@ -74,7 +78,9 @@ def missing(path: Path, workspace: Path) -> Failed:
 
 def is_folder(path: Path, workspace: Path) -> Failed:
     """It is a folder where a file is needed; with what is in it."""
-    names = sorted(entry.name + ("/" if entry.is_dir() else "") for entry in os.scandir(path))
+    # Links are not followed: one that leads nowhere, or round, must not hide the others.
+    entries = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in os.scandir(path)]
+    names = sorted(f"{name}/" if folder else name for name, folder in entries)
     listing = ", ".join(names[:ENTRIES]) + (
         f" and {len(names) - ENTRIES} more" if len(names) > ENTRIES else ""
     )

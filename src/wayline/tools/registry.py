@@ -129,14 +129,16 @@ class ToolRegistry:
 async def _permitted(tool: Tool[Any], arguments: Arguments, run: ToolRun) -> ToolRun:
     """The run with the paths it may touch. Raises `Denied`."""
     access = tool.access(arguments, run)
-    decision = decide(run.mode, access, run.workspace, run.grants)
+    decision = decide(run.mode(), access, run.workspace, run.grants)
     if decision == "ask":
         title = tool.present_call(arguments, run.workspace).title
         outcome = await run.ask(Question(title, access.grant))
         if outcome not in ("allow-once", "allow-session"):
             raise Denied(_refusals[outcome])
+        # The person may have chosen a stricter mode while the question was open.
+        decision = decide(run.mode(), access, run.workspace, run.grants)
     if decision == "deny":
-        raise Denied(f"Mode {run.mode!r} does not allow this call. Go on without it, or say what you need.")
+        raise Denied(f"Mode {run.mode()!r} does not allow this call. Go on without it, or say what you need.")
     return replace(run, paths=access.paths)
 
 

@@ -53,7 +53,7 @@ def _cut(text: str, spill: Callable[[str], Path]) -> str:
     head, tail = ends(text, _HALF_BYTES, _HALF_LINES)
     left_out = size(text) - size(head) - size(tail)
     try:
-        where = f"the whole is in {spill(text)}: read it in parts, or grep it"
+        where = f"all that was kept is in {spill(text)}: read it in parts, or grep it"
     except OSError as error:
         # The call itself went well, and what it did is done: only the middle is lost.
         where = f"the whole could not be kept: {error}"

@@ -26,7 +26,7 @@ from wayline.tools.globs import Glob
 from wayline.tools.line_process import ProgramFailed, run_lines
 from wayline.tools.listing import RIPGREP_FILES, files_below, relative, ripgrep, run_ripgrep
 from wayline.tools.matches import Matches
-from wayline.tools.paths import PathArgument, absolute, missing, permitted, resolved, shown
+from wayline.tools.paths import PathArgument, absolute, explained, missing, permitted, resolved, shown
 from wayline.tools.presentation import bounded, text_cards
 
 name = "search"
@@ -114,8 +114,7 @@ class GlobTool:
         """Look for them."""
         root = permitted(run)
         pattern = _wanted(arguments.pattern, root)
-        if not root.exists():
-            raise missing(root, run.workspace)
+        _searchable(root, run.workspace)
         files, complete = await files_below(root)
         found = [path for path in files if pattern.fits(PurePosixPath(relative(path, root)))]
         lines = [shown(path, run.workspace) for path in found[:MOST_PATHS]] or ["No files fit."]
@@ -158,8 +157,7 @@ class GrepTool:
     async def run(self, arguments: GrepArguments, run: ToolRun) -> ToolOutput:
         """Look for them, with ripgrep when it is there."""
         root = permitted(run)
-        if not root.exists():
-            raise missing(root, run.workspace)
+        _searchable(root, run.workspace)
         only = _wanted(arguments.glob or "**", root)
         matches = Matches(
             arguments.max_results,
@@ -193,6 +191,16 @@ async def _with_python(arguments: GrepArguments, root: Path, matches: Matches) -
         matches.take,
         given=b"\0".join(os.fsencode(path) for path in files),
     )
+
+
+def _searchable(root: Path, workspace: Path) -> None:
+    """Raises `Failed` for what is not there, or is neither a folder nor a regular file: a pipe or a device
+    has no end."""
+    with explained(root, workspace):
+        if not root.exists():
+            raise missing(root, workspace)
+        if not (root.is_dir() or root.is_file()):
+            raise Failed(f"{shown(root, workspace)} is neither a folder nor a regular file.")
 
 
 def apply(ctx: PluginContext, config: Mapping[str, Any]) -> None:

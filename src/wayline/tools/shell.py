@@ -25,7 +25,7 @@ from wayline.tools.base import (
     ToolOutput,
     ToolRun,
 )
-from wayline.tools.commands import Command, started
+from wayline.tools.commands import Command, NotStarted, started
 from wayline.tools.environment import UNATTENDED, scrub
 from wayline.tools.paths import PathArgument, permitted, resolved, shown
 from wayline.tools.presentation import bounded, plain_text
@@ -102,10 +102,15 @@ class BashTool:
             raise Failed("A command line cannot hold a NUL character.")
         limit = arguments.timeout or DEFAULT_LIMIT
         printed = _Printed(run.report)
-        async with started(arguments.command, folder, scrub(os.environ) | UNATTENDED) as command:
-            in_time = await _watched(command, printed, limit)
-            status = command.status
-            left_over = await command.kill()
+        try:
+            async with started(arguments.command, folder, scrub(os.environ) | UNATTENDED) as command:
+                in_time = await _watched(command, printed, limit)
+                status = command.status
+                left_over = await command.kill()
+        except NotStarted as error:
+            raise Failed(
+                f"The command could not be started: {error}. One that is too long can be run from a file."
+            ) from error
         return _output(printed.output.text(), status if in_time else None, limit, left_over)
 
 

@@ -153,7 +153,7 @@ class Connection:
     def _take(self, line: bytes, tasks: anyio.abc.TaskGroup) -> None:
         try:
             frame = _decode(line)
-            if frame.method is _UNSET and (frame.result is not _UNSET or frame.error is not _UNSET):
+            if frame.method is _UNSET and self._is_answer(frame):
                 self._take_answer(frame)
                 return
             request_id = _request_id(frame)
@@ -226,11 +226,20 @@ class Connection:
     def _answer_error(self, request_id: RequestId, error: RpcError) -> None:
         self._send({"jsonrpc": "2.0", "id": request_id, "error": error.as_object()})
 
-    def _take_answer(self, frame: _Frame) -> None:
+    def _is_answer(self, frame: _Frame) -> bool:
+        """Whether a message without a method answers something; one to our question does, whatever it
+        leaves out, or the question would stay open."""
+        has_answer = frame.result is not _UNSET or frame.error is not _UNSET
+        return has_answer or self._asked_by(frame) is not None
+
+    def _asked_by(self, frame: _Frame) -> "_Answer | None":
         try:
-            asked = self._asked.get(_ids.decode(frame.id))  # type: ignore[arg-type]
+            return self._asked.get(_ids.decode(frame.id))  # type: ignore[arg-type]
         except (msgspec.MsgspecError, TypeError):
-            asked = None
+            return None
+
+    def _take_answer(self, frame: _Frame) -> None:
+        asked = self._asked_by(frame)
         if asked is None:
             logger.debug("an answer to nothing that was asked: %r", frame)
         elif isinstance(frame.error, msgspec.Raw) and bytes(frame.error) != b"null":
@@ -241,6 +250,8 @@ class Connection:
             asked.arrive(PeerError(error.code, error.message))
         elif isinstance(frame.result, msgspec.Raw):
             asked.arrive(bytes(frame.result))
+        else:
+            asked.arrive(PeerError(0, "an answer with neither a result nor an error"))
 
     async def call(self, method: str, params: object, kind: type[T]) -> T:
         """Ask the peer and wait for its answer; cancelled, the question is withdrawn.
