@@ -1,6 +1,7 @@
 """A command as a process: in a session of its own, under a watchdog, ended whole whatever happens."""
 
 import os
+import secrets
 import shutil
 import signal
 import sys
@@ -30,8 +31,9 @@ class NotStarted(Exception):
 class Command:
     """A command that runs; made by `started`."""
 
-    def __init__(self, process: Process, output: int) -> None:
+    def __init__(self, process: Process, mark: str, output: int) -> None:
         self._process = process
+        self._mark = mark
         self._output = output
         self._killed = False
 
@@ -40,7 +42,7 @@ class Command:
         with anyio.move_on_after(limit):
             await self._to_its_end(take)
             return True
-        watchdog.send(signal.SIGTERM, watchdog.members(self._process.pid))
+        watchdog.send(signal.SIGTERM, self._members())
         with anyio.move_on_after(GRACE):
             await self._to_its_end(take)
         return False
@@ -54,7 +56,7 @@ class Command:
             return 0
         killed: set[int] = set()
         for _ in range(watchdog.LOOKS):
-            signalled = watchdog.send(signal.SIGKILL, watchdog.members(self._process.pid))
+            signalled = watchdog.send(signal.SIGKILL, self._members())
             killed |= signalled
             if not signalled or (self.status is not None and len(killed) == 1):
                 break  # at the end of most commands there is the watchdog and nothing else
@@ -68,6 +70,9 @@ class Command:
     def status(self) -> int | None:
         """Its exit code, negative for a signal that ended it; None while it runs."""
         return self._process.returncode
+
+    def _members(self) -> frozenset[int]:
+        return watchdog.members(self._process.pid, self._mark)
 
     async def _to_its_end(self, take: Callable[[bytes], None]) -> None:
         async with anyio.create_task_group() as tasks:
@@ -92,6 +97,7 @@ async def started(command: str, folder: Path, environ: Mapping[str, str]) -> Asy
     Whatever way the block is left, nothing of the command runs any more, or `PATIENCE` is over. Raises
     `NotStarted`.
     """
+    mark = secrets.token_hex(16)
     alive_here, alive = os.pipe()
     output, output_there = os.pipe()
     try:
@@ -102,7 +108,7 @@ async def started(command: str, folder: Path, environ: Mapping[str, str]) -> Asy
                 stdout=output_there,
                 stderr=output_there,
                 cwd=folder,
-                env=environ,
+                env={**environ, watchdog.MARK: mark},
                 start_new_session=True,
             )
         except OSError as error:
@@ -110,7 +116,7 @@ async def started(command: str, folder: Path, environ: Mapping[str, str]) -> Asy
         finally:
             os.close(alive_here)
             os.close(output_there)
-        running = Command(process, output)
+        running = Command(process, mark, output)
         try:
             yield running
         finally:

@@ -5,7 +5,8 @@ agent holds; when the agent is gone, for whatever reason, the pipe ends and the 
 run as a program, which kills the session. So the common case costs two forks of `/bin/sh` (about 2 ms)
 and Python starts only when there is something to clear up. A parent-death signal alone would leave
 grandchildren, and a process group alone would leave those that `timeout` or a shell with job control
-moved to a group of their own.
+moved to a group of their own. Daemons, which leave the session and have lost their parent, are known by a
+mark in the environment that they inherit; only Linux lets us look there.
 """
 
 import os
@@ -33,6 +34,9 @@ exec "$3" -c "$4"
 PAUSE = 0.005
 LOOKS = 400
 
+#: the variable of the environment that holds the mark of a command
+MARK = "WAYLINE_COMMAND"
+
 LINUX = sys.platform == "linux"
 
 
@@ -45,9 +49,12 @@ class Process:
     ended: bool
 
 
-def members(session: int) -> frozenset[int]:
-    """The live processes of a session and their descendants, wherever those went; without the caller."""
-    found = {pid for pid in _pids() if _session(pid) == session}
+def members(session: int, mark: str) -> frozenset[int]:
+    """The live processes of a command, wherever they went; without the caller.
+
+    Those of its session, those that carry its mark, and the descendants of both.
+    """
+    found = {pid for pid in _pids() if _session(pid) == session or _carries(pid, mark)}
     if not found:
         return frozenset()
     processes = [_from_proc(pid) for pid in found] if len(found) == 1 and LINUX else _table()
@@ -84,6 +91,17 @@ def _session(pid: int) -> int | None:
         return None  # it ended while we looked, or is another user's
 
 
+def _carries(pid: int, mark: str) -> bool:
+    """See proc(5), `/proc/pid/environ`: the environment that a process started with."""
+    if not LINUX:
+        return False
+    try:
+        environ = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return False  # it ended while we looked, or is another user's
+    return f"{MARK}={mark}\0".encode() in environ
+
+
 def _table() -> list[Process | None]:
     if LINUX:
         return [_from_proc(pid) for pid in _pids()]
@@ -103,10 +121,10 @@ def _from_proc(pid: int) -> Process | None:
 
 
 def main() -> None:
-    """Kill the session named on the command line, which this process is part of."""
+    """Kill the command whose session is named on the command line; this process is part of it."""
     session = int(sys.argv[1])
     for _ in range(LOOKS):
-        if not send(signal.SIGKILL, members(session)):
+        if not send(signal.SIGKILL, members(session, os.environ[MARK])):
             return
         time.sleep(PAUSE)
 
