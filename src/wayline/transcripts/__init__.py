@@ -1,0 +1,1 @@
+"""Scripted JSON-RPC conversations with an ACP agent: run, recorded, shown. See docs/transcripts.md."""
