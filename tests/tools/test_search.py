@@ -63,6 +63,54 @@ async def test_grep_takes_its_options(place: Session):
     assert "import os" in words(await place.call("grep", pattern="needle", path="a.py", context=1))
 
 
+@pytest.mark.parametrize(
+    ("glob", "left"),
+    [
+        ("!*.py", ["src/deep/c.txt"]),
+        ("!c.txt", [".hidden.py", "a.py", "src/b.py"]),
+        ("!src", [".hidden.py", "a.py"]),
+        ("!/src/", [".hidden.py", "a.py"]),
+        ("!deep/", [".hidden.py", "a.py", "src/b.py"]),
+        ("!a.py/", [".hidden.py", "a.py", "src/b.py", "src/deep/c.txt"]),
+        ("!/b.py", [".hidden.py", "a.py", "src/b.py", "src/deep/c.txt"]),
+        ("!src/**", [".hidden.py", "a.py"]),
+        ("!{a,b}.py", [".hidden.py", "src/deep/c.txt"]),
+        ("!.", [".hidden.py", "a.py", "src/b.py", "src/deep/c.txt"]),
+        ("!*", []),
+        ("!**", []),
+    ],
+)
+async def test_a_pattern_after_a_mark_leaves_out_what_fits(place: Session, glob: str, left: list[str]):
+    (place.workspace / ".gitignore").write_text("*.log\n/ignored\n.gitignore\nx.bin\n", encoding="utf-8")
+    grepped = words(await place.call("grep", pattern="needle", ignore_case=True, glob=glob)).splitlines()
+    globbed = words(await place.call("glob", pattern=glob)).splitlines()
+    assert [line for line in grepped if line[0] != " "] == (left or ["No matches."])
+    assert globbed == (left or ["No files fit."])
+
+
+async def test_a_mark_goes_before_a_whole_path_too(place: Session):
+    said = words(await place.call("grep", pattern="needle", glob=f"!{place.workspace}/src/**"))
+    assert "a.py" in said
+    assert "c.txt" not in said
+
+
+async def test_what_the_glob_leaves_out_is_not_searched(place: Session):
+    """A pattern that takes for ever in Python on one file, and is quick on the others."""
+    (place.workspace / "astray.txt").write_text("a" * 60 + "b\n", encoding="utf-8")
+    for glob in ("!astray.txt", "*.py"):
+        with anyio.fail_after(20):
+            assert "a.py" in words(await place.call("grep", pattern="(a+)+$|needle", glob=glob))
+
+
+async def test_more_files_than_fit_on_one_command_line_are_searched(place: Session):
+    folder = place.workspace / ("long" * 50)
+    folder.mkdir()
+    for number in range(1200):
+        (folder / f"{number:04}.md").write_text("needle\n" if number % 400 == 0 else "", encoding="utf-8")
+    found = words(await place.call("grep", pattern="needle", glob="*.md")).splitlines()
+    assert [line.rpartition("/")[2] for line in found if "/" in line] == ["0000.md", "0400.md", "0800.md"]
+
+
 async def test_nothing_found_is_said_and_is_no_error(place: Session):
     for output in (await place.call("grep", pattern="haystack"), await place.call("glob", pattern="*.rs")):
         assert not output.is_error
@@ -70,8 +118,9 @@ async def test_nothing_found_is_said_and_is_no_error(place: Session):
 
 
 async def test_a_pattern_that_is_none_says_why(place: Session):
-    output = await place.call("grep", pattern="(")
-    assert output.is_error
+    for glob in (None, "*.py", "!*"):
+        output = await place.call("grep", pattern="(", glob=glob)
+        assert output.error_code == "INVALID_ARGS"
 
 
 async def test_a_place_that_is_not_there_is_an_error(place: Session):
@@ -140,6 +189,11 @@ QUESTIONS = [
     ("grep", {"pattern": "needle", "path": "sub/deeper"}),
     ("grep", {"pattern": "needle", "path": "build"}),
     ("grep", {"pattern": "needle", "max_results": 3}),
+    ("grep", {"pattern": "needle", "max_results": 3, "glob": "!*.tmp"}),
+    ("grep", {"pattern": "needle", "glob": "!sub"}),
+    ("grep", {"pattern": "needle", "glob": "sub/**/*.t*", "context": 1}),
+    ("grep", {"pattern": "needle", "path": "sub/deeper", "glob": "!{x,y}.txt"}),
+    ("glob", {"pattern": "!*.{txt,tmp}"}),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Glob patterns: `*`, `?`, `[a-z]`, `{a,b}`, and `**` for any folders between."""
+"""Glob patterns: `*`, `?`, `[a-z]`, `{a,b}`, `**` for any folders between, `!` in front for all others."""
 
 import re
 from pathlib import PurePosixPath
@@ -13,12 +13,21 @@ _TOKEN = re.compile(r"/\*\*/|^\*\*/|/\*\*$|\*+|\?|\[[!^]?\]?[^\]/]*\]|.", re.DOT
 class Glob:
     """A pattern for paths below a folder; one without `/` fits names at any depth.
 
+    One that begins with `!` fits all but what the rest of it means, read as a line of a `.gitignore` is:
+    a folder with all that is in it, and no files when it ends with `/`.
+
     Raises `ValueError` for a pattern that cannot be understood.
     """
 
     def __init__(self, pattern: str) -> None:
-        pattern = pattern.removeprefix("./")
+        self._excludes = pattern.startswith("!")
+        pattern = pattern.removeprefix("!").removeprefix("./")
+        self._folders_only = self._excludes and pattern.endswith("/")
+        if self._excludes:
+            pattern = pattern.rstrip("/")
         self._names_only = "/" not in pattern
+        if self._excludes:
+            pattern = pattern.removeprefix("/")
         alternatives = (_regex(one) for one in _alternatives(pattern))
         try:
             self._regex = re.compile("|".join(alternatives), re.DOTALL)
@@ -26,7 +35,13 @@ class Glob:
             raise ValueError(f"{pattern!r} is no glob pattern: {error}") from error
 
     def fits(self, path: PurePosixPath) -> bool:
-        """Whether `path`, relative to the folder, is meant."""
+        """Whether the file at `path`, relative to the folder, is meant."""
+        if not self._excludes:
+            return self._means(path)
+        folders = [folder for folder in path.parents if folder.name]
+        return not any(map(self._means, folders if self._folders_only else [path, *folders]))
+
+    def _means(self, path: PurePosixPath) -> bool:
         return self._regex.fullmatch(path.name if self._names_only else str(path)) is not None
 
 

@@ -12,14 +12,13 @@ BEFORE = 200
 
 
 class Matches:
-    """Takes the events of `rg --json` and keeps `most` matching lines of the files that are `wanted`.
+    """Takes the events of `rg --json` and keeps `most` matching lines.
 
     A file counts when it is through, because only then it is known not to be binary.
     """
 
-    def __init__(self, most: int, wanted: Callable[[Path], bool], shown: Callable[[Path], str]) -> None:
+    def __init__(self, most: int, shown: Callable[[Path], str]) -> None:
         self._most = most
-        self._wanted = wanted
         self._shown = shown
         self._lines: list[str] = []
         self._pending: list[str] = []
@@ -37,7 +36,7 @@ class Matches:
         event = json.loads(line)
         data = event["data"]
         match event["type"]:
-            case "match" | "context" as kind if self._wanted(Path(_text(data["path"]))):
+            case "match" | "context" as kind:
                 self._line(kind == "match", data)
             case "end":
                 self._end(binary=data["binary_offset"] is not None)

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
@@ -36,6 +36,8 @@ inject: tuple[str, ...] = ()
 MOST_PATHS = 500
 #: matching lines that one grep shows, unless told otherwise
 MOST_MATCHES = 100
+#: bytes of paths that one ripgrep is given
+COMMAND_LINE = 100_000
 
 PathOption = Annotated[PathArgument | None, Field(description="Where, else the workspace")]
 
@@ -52,7 +54,9 @@ class GrepArguments(Arguments):
 
     pattern: Annotated[str, Field(min_length=1, description="Regular expression")]
     path: PathOption = None
-    glob: Annotated[str | None, Field(description="Only files that fit, such as *.py")] = None
+    glob: Annotated[str | None, Field(description="Only files that fit: *.py, or all but these: !*.py")] = (
+        None
+    )
     ignore_case: bool = False
     context: Annotated[int, Field(ge=0, le=20, description="Lines around each match")] = 0
     max_results: Annotated[int, Field(ge=1, le=1000)] = MOST_MATCHES
@@ -75,10 +79,15 @@ def _presented(verb: str, pattern: str, path: str | None, workspace: Path) -> Pr
 
 
 def _wanted(pattern: str, root: Path) -> Glob:
+    mark = "!" if pattern.startswith("!") else ""
     try:
-        return Glob(pattern.removeprefix(f"{root}/"))
+        return Glob(mark + pattern.removeprefix(mark).removeprefix(f"{root}/"))
     except ValueError as error:
         raise InvalidArguments(str(error)) from error
+
+
+def _fitting(files: Sequence[Path], pattern: Glob, root: Path) -> list[Path]:
+    return [path for path in files if pattern.fits(PurePosixPath(relative(path, root)))]
 
 
 class GlobTool:
@@ -116,7 +125,7 @@ class GlobTool:
         pattern = _wanted(arguments.pattern, root)
         _searchable(root, run.workspace)
         files, complete = await files_below(root)
-        found = [path for path in files if pattern.fits(PurePosixPath(relative(path, root)))]
+        found = _fitting(files, pattern, root)
         lines = [shown(path, run.workspace) for path in found[:MOST_PATHS]] or ["No files fit."]
         if len(found) > MOST_PATHS:
             lines.append(f"(the first {MOST_PATHS} of {len(found)}; narrow the pattern for others)")
@@ -158,15 +167,11 @@ class GrepTool:
         """Look for them, with ripgrep when it is there."""
         root = permitted(run)
         _searchable(root, run.workspace)
-        only = _wanted(arguments.glob or "**", root)
-        matches = Matches(
-            arguments.max_results,
-            wanted=lambda path: only.fits(PurePosixPath(relative(path, root))),
-            shown=lambda path: shown(path, run.workspace),
-        )
+        only = _wanted(arguments.glob, root) if arguments.glob else None
+        matches = Matches(arguments.max_results, shown=lambda path: shown(path, run.workspace))
         search = _with_ripgrep if ripgrep() else _with_python
         try:
-            await search(arguments, root, matches)
+            await search(arguments, root, only, matches)
         except ProgramFailed as failure:
             if failure.status == 2:
                 raise InvalidArguments(f"The pattern was refused: {failure}") from failure
@@ -174,16 +179,42 @@ class GrepTool:
         return ToolOutput((Text(matches.text()),))
 
 
-async def _with_ripgrep(arguments: GrepArguments, root: Path, matches: Matches) -> None:
+async def _with_ripgrep(arguments: GrepArguments, root: Path, only: Glob | None, matches: Matches) -> None:
+    """With a glob, ripgrep is given the files that fit: its own `--glob` would let in what git ignores."""
     program = ripgrep() or "rg"
-    options = ["--json", "--sort=path", f"--context={arguments.context}", *RIPGREP_FILES]
+    options = ["--json", "--sort=path", "--no-mmap", f"--context={arguments.context}", *RIPGREP_FILES]
     if arguments.ignore_case:
         options.append("--ignore-case")
-    await run_ripgrep([program, *options, "--regexp", arguments.pattern, str(root)], matches.take)
-
-
-async def _with_python(arguments: GrepArguments, root: Path, matches: Matches) -> None:
+    argv = [program, *options, "--regexp", arguments.pattern]
+    if only is None:
+        await run_ripgrep([*argv, str(root)], matches.take)
+        return
     files, _ = await files_below(root)
+    # Nothing to search still shows whether ripgrep takes the pattern.
+    for some in _command_lines(_fitting(files, only, root) or [Path(os.devnull)]):
+        await run_ripgrep([*argv, *some], matches.take)
+        if not matches.complete:
+            return
+
+
+def _command_lines(files: Sequence[Path]) -> Iterator[list[str]]:
+    """The paths, as many at once as surely fit on a command line."""
+    some: list[str] = []
+    room = COMMAND_LINE
+    for path in map(str, files):
+        size = len(os.fsencode(path)) + 1
+        if size > room and some:
+            yield some
+            some, room = [], COMMAND_LINE
+        some.append(path)
+        room -= size
+    yield some
+
+
+async def _with_python(arguments: GrepArguments, root: Path, only: Glob | None, matches: Matches) -> None:
+    files, _ = await files_below(root)
+    if only is not None:
+        files = _fitting(files, only, root)
     case = "i" if arguments.ignore_case else "-"
     program = [sys.executable, "-I", "-S", matcher.__file__]
     await run_lines(
