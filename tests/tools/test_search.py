@@ -1,6 +1,9 @@
 """glob and grep, with ripgrep where it is and without."""
 
+import os
 import shutil
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -145,6 +148,46 @@ async def test_files_that_may_not_be_read_are_passed_over(place: Session):
     assert "/proc/sys/vm/swappiness" in words(output)
 
 
+BLOCKED = """
+import anyio, sys
+from pathlib import Path
+from tests.tools.running import Session, words
+async def main(folder):
+    session = Session(folder, folder / "spilled")
+    for arguments in ({}, {"glob": "*.txt"}, {"glob": "!b*"}):
+        print(words(await session.call("grep", pattern="needle", **arguments)))
+    for pattern in ("*.txt", "*.rs"):
+        print(words(await session.call("glob", pattern=pattern)))
+anyio.run(main, Path(sys.argv[1]))
+"""
+UNREAD = "(not all could be searched: some files or folders may not be read)"
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root may read everything")
+@pytest.mark.parametrize("way", ["ripgrep", "python"])
+async def test_what_may_not_be_read_is_told_beside_what_was_found(session: Session, way: str):
+    if way == "ripgrep" and shutil.which("rg") is None:
+        pytest.skip("ripgrep is not installed")
+    for name in ("a.txt", "b.txt", "closed/c.txt"):
+        (session.workspace / name).parent.mkdir(exist_ok=True)
+        (session.workspace / name).write_text("needle\n", encoding="utf-8")
+    (session.workspace / "b.txt").chmod(0)
+    (session.workspace / "closed").chmod(0)
+    drop = [str(shutil.which("setpriv")), "--bounding-set=-dac_override,-dac_read_search"]
+    result = subprocess.run(
+        [*(drop if os.geteuid() == 0 else []), sys.executable, "-c", BLOCKED, str(session.workspace)],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, **({"PATH": ""} if way == "python" else {})},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    )
+    (session.workspace / "closed").chmod(0o700)
+    found = ["a.txt", "    1: needle", UNREAD]
+    assert result.stdout.splitlines() == [*found * 3, "a.txt", "b.txt", UNREAD, "No files fit.", UNREAD]
+
+
 async def test_an_astray_pattern_ends_when_the_call_is_cancelled(place: Session):
     """`(a+)+$` takes for ever in Python, holding its lock: it must not be in our process."""
     (place.workspace / "a.txt").write_text("a" * 60 + "b\n", encoding="utf-8")
@@ -215,8 +258,6 @@ async def test_both_ways_find_the_same(session: Session, monkeypatch, tool: str,
 
 
 async def test_what_has_no_end_is_not_searched(place: Session):
-    import os
-
     os.mkfifo(place.workspace / "pipe")
     for name in ("grep", "glob"):
         output = await place.call(name, pattern="x", path="pipe")

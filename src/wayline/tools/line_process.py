@@ -25,11 +25,11 @@ async def run_lines(
     given: bytes | None = None,
     separator: bytes = b"\n",
     good: tuple[int, ...] = (0, 1),
-) -> None:
+) -> int | None:
     """Give each line of the program's output to `take` until that returns False or there are no more.
 
-    `given` is the program's input. It ends with this call, also when that is cancelled. Raises
-    `ProgramFailed` for an exit code that is not `good`.
+    Returns the exit code, None when no more was wanted. `given` is the program's input. It ends with this
+    call, also when that is cancelled. Raises `ProgramFailed` for an exit code that is not `good`.
     """
     stdin = DEVNULL if given is None else PIPE
     async with await anyio.open_process(argv, stdin=stdin, stdout=PIPE, stderr=PIPE) as process:
@@ -44,6 +44,7 @@ async def run_lines(
         status = await process.wait()
     if wanted and status not in good:
         raise ProgramFailed(status, words)
+    return status if wanted else None
 
 
 async def _give(process: Process, given: bytes) -> None:

@@ -8,6 +8,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
@@ -37,8 +38,22 @@ def ripgrep() -> str | None:
     return shutil.which("rg")
 
 
+@dataclass
+class Missed:
+    """What a search did not look at."""
+
+    too_many: bool = False
+    unread: bool = False
+
+    def notes(self) -> list[str]:
+        """The same for the model."""
+        too_many = "(there are too many files to look at all: give a path)"
+        unread = "(not all could be searched: some files or folders may not be read)"
+        return [too_many] * self.too_many + [unread] * self.unread
+
+
 async def run_ripgrep(
-    argv: Sequence[str], take: Callable[[bytes], bool], *, separator: bytes = b"\n"
+    argv: Sequence[str], take: Callable[[bytes], bool], missed: Missed, *, separator: bytes = b"\n"
 ) -> None:
     """Give each line that ripgrep prints to `take`. Raises `ProgramFailed` for a pattern it refuses."""
     try:
@@ -47,37 +62,37 @@ async def run_ripgrep(
         # After all others, files that it may not read make it fail, without a word (`--no-messages`).
         if str(failure) or failure.status != 2:
             raise
+        missed.unread = True
 
 
-async def files_below(root: Path) -> tuple[list[Path], bool]:
-    """The files below `root`, in the order of their paths, and whether these are all.
-
-    A `root` that is a file is the only one.
-    """
+async def files_below(root: Path, missed: Missed) -> list[Path]:
+    """The files below `root`, in the order of their paths. A `root` that is a file is the only one."""
     if root.is_file():
-        return [root], True
-    found = await _by_ripgrep(program, root) if (program := ripgrep()) else await _by_python(root)
-    complete = len(found) <= MOST_FILES
-    return sorted(found[:MOST_FILES], key=lambda path: path.parts), complete
+        return [root]
+    program = ripgrep()
+    found = await (_by_ripgrep(program, root, missed) if program else _by_python(root, missed))
+    missed.too_many = len(found) > MOST_FILES
+    return sorted(found[:MOST_FILES], key=lambda path: path.parts)
 
 
-async def _by_ripgrep(program: str, root: Path) -> list[Path]:
+async def _by_ripgrep(program: str, root: Path, missed: Missed) -> list[Path]:
     found: list[Path] = []
 
     def take(name: bytes) -> bool:
         found.append(Path(os.fsdecode(name)))
         return len(found) <= MOST_FILES
 
-    await run_ripgrep([program, "--files", "--null", *RIPGREP_FILES, str(root)], take, separator=b"\0")
+    argv = [program, "--files", "--null", *RIPGREP_FILES, str(root)]
+    await run_ripgrep(argv, take, missed, separator=b"\0")
     return found
 
 
-async def _by_python(root: Path) -> list[Path]:
+async def _by_python(root: Path, missed: Missed) -> list[Path]:
     stop = threading.Event()
 
     def listed() -> list[Path]:
         found: list[Path] = []
-        for path in walk(root):
+        for path in walk(root, missed):
             found.append(path)
             if stop.is_set() or len(found) > MOST_FILES:
                 break
@@ -96,15 +111,16 @@ class Rules(NamedTuple):
     spec: GitIgnoreSpec
 
 
-def walk(root: Path) -> Iterator[Path]:
+def walk(root: Path, missed: Missed) -> Iterator[Path]:
     """The files below `root` that are not ignored, by Python alone; folders it may not read are left out."""
-    yield from _walk(root, _rules_above(root))
+    yield from _walk(root, _rules_above(root), missed)
 
 
-def _walk(folder: Path, rules: tuple[Rules, ...]) -> Iterator[Path]:
+def _walk(folder: Path, rules: tuple[Rules, ...], missed: Missed) -> Iterator[Path]:
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except PermissionError:
+    except OSError:
+        missed.unread = True  # it is gone, or not ours to read: ripgrep goes on too
         return
     if any(entry.name == ".git" for entry in entries):
         rules = ()  # a repository within: the rules of the one around it do not reach into it
@@ -117,7 +133,7 @@ def _walk(folder: Path, rules: tuple[Rules, ...]) -> Iterator[Path]:
         if _ignored(path, is_folder, rules):
             continue
         if is_folder:
-            yield from _walk(path, rules)
+            yield from _walk(path, rules, missed)
         else:
             yield path
 

@@ -16,19 +16,29 @@ from pathlib import Path
 MOST = 20 * 1024 * 1024
 #: seconds of processor time after which it ends, also when nobody is left to end it
 LONGEST = 120
+#: exit code when some files could not be read
+UNREAD = 3
 
 
 def main() -> None:
-    """Search; exit code 2 with the reason on stderr for a pattern that is none."""
+    """Search; exit code 2 with the reason on stderr for a pattern that is none, `UNREAD` as it says."""
     resource.setrlimit(resource.RLIMIT_CPU, (LONGEST, LONGEST))
     pattern, case, context = sys.argv[1:]
     try:
         regex = re.compile(pattern, re.IGNORECASE if case == "i" else 0)
     except re.error as error:
         sys.exit(_refused(f"regex parse error: {error}"))
+    status = 0
     for name in sys.stdin.buffer.read().split(b"\0"):
-        if name:
-            search(Path(name.decode(errors="surrogateescape")), regex, int(context))
+        path = Path(name.decode(errors="surrogateescape"))
+        try:
+            text = text_of(path) if name else None
+        except OSError:
+            status = UNREAD  # it is gone, or not ours to read: ripgrep goes on too
+        else:
+            if text is not None:
+                search(path, text, regex, int(context))
+    sys.exit(status)
 
 
 def _refused(reason: str) -> int:
@@ -36,11 +46,8 @@ def _refused(reason: str) -> int:
     return 2
 
 
-def search(path: Path, regex: re.Pattern[str], context: int) -> None:
+def search(path: Path, text: str, regex: re.Pattern[str], context: int) -> None:
     """Tell of each matching line of one file, and of the lines around it."""
-    text = text_of(path)
-    if text is None:
-        return
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -56,13 +63,10 @@ def search(path: Path, regex: re.Pattern[str], context: int) -> None:
 
 
 def text_of(path: Path) -> str | None:
-    """The text of a file, None for one that is binary, too large or not to be read."""
-    try:
-        if path.stat().st_size > MOST:
-            return None
-        raw = path.read_bytes()
-    except OSError:
-        return None  # it is gone, or not ours to read: ripgrep goes on too
+    """The text of a file, None for one that is binary or too large. Raises `OSError`."""
+    if path.stat().st_size > MOST:
+        return None
+    raw = path.read_bytes()
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return raw.decode("utf-16", errors="replace")
     return None if b"\0" in raw else raw.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")

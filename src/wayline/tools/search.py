@@ -24,7 +24,7 @@ from wayline.tools.base import (
 )
 from wayline.tools.globs import Glob
 from wayline.tools.line_process import ProgramFailed, run_lines
-from wayline.tools.listing import RIPGREP_FILES, files_below, relative, ripgrep, run_ripgrep
+from wayline.tools.listing import RIPGREP_FILES, Missed, files_below, relative, ripgrep, run_ripgrep
 from wayline.tools.matches import Matches
 from wayline.tools.paths import PathArgument, absolute, explained, missing, permitted, resolved, shown
 from wayline.tools.presentation import bounded, text_cards
@@ -124,14 +124,12 @@ class GlobTool:
         root = permitted(run)
         pattern = _wanted(arguments.pattern, root)
         _searchable(root, run.workspace)
-        files, complete = await files_below(root)
-        found = _fitting(files, pattern, root)
+        missed = Missed()
+        found = _fitting(await files_below(root, missed), pattern, root)
         lines = [shown(path, run.workspace) for path in found[:MOST_PATHS]] or ["No files fit."]
         if len(found) > MOST_PATHS:
             lines.append(f"(the first {MOST_PATHS} of {len(found)}; narrow the pattern for others)")
-        if not complete:
-            lines.append("(there are too many files to look at all: give a path)")
-        return ToolOutput((Text("\n".join(lines)),))
+        return ToolOutput((Text("\n".join([*lines, *missed.notes()])),))
 
 
 class GrepTool:
@@ -170,16 +168,19 @@ class GrepTool:
         only = _wanted(arguments.glob, root) if arguments.glob else None
         matches = Matches(arguments.max_results, shown=lambda path: shown(path, run.workspace))
         search = _with_ripgrep if ripgrep() else _with_python
+        missed = Missed()
         try:
-            await search(arguments, root, only, matches)
+            await search(arguments, root, only, matches, missed)
         except ProgramFailed as failure:
             if failure.status == 2:
                 raise InvalidArguments(f"The pattern was refused: {failure}") from failure
             raise Failed(f"The search ended early, with status {failure.status}. {failure}") from failure
-        return ToolOutput((Text(matches.text()),))
+        return ToolOutput((Text("\n".join([matches.text(), *missed.notes()])),))
 
 
-async def _with_ripgrep(arguments: GrepArguments, root: Path, only: Glob | None, matches: Matches) -> None:
+async def _with_ripgrep(
+    arguments: GrepArguments, root: Path, only: Glob | None, matches: Matches, missed: Missed
+) -> None:
     """With a glob, ripgrep is given the files that fit: its own `--glob` would let in what git ignores."""
     program = ripgrep() or "rg"
     options = ["--json", "--sort=path", "--no-mmap", f"--context={arguments.context}", *RIPGREP_FILES]
@@ -187,12 +188,12 @@ async def _with_ripgrep(arguments: GrepArguments, root: Path, only: Glob | None,
         options.append("--ignore-case")
     argv = [program, *options, "--regexp", arguments.pattern]
     if only is None:
-        await run_ripgrep([*argv, str(root)], matches.take)
+        await run_ripgrep([*argv, str(root)], matches.take, missed)
         return
-    files, _ = await files_below(root)
+    files = await files_below(root, missed)
     # Nothing to search still shows whether ripgrep takes the pattern.
     for some in _command_lines(_fitting(files, only, root) or [Path(os.devnull)]):
-        await run_ripgrep([*argv, *some], matches.take)
+        await run_ripgrep([*argv, *some], matches.take, missed)
         if not matches.complete:
             return
 
@@ -211,17 +212,21 @@ def _command_lines(files: Sequence[Path]) -> Iterator[list[str]]:
     yield some
 
 
-async def _with_python(arguments: GrepArguments, root: Path, only: Glob | None, matches: Matches) -> None:
-    files, _ = await files_below(root)
+async def _with_python(
+    arguments: GrepArguments, root: Path, only: Glob | None, matches: Matches, missed: Missed
+) -> None:
+    files = await files_below(root, missed)
     if only is not None:
         files = _fitting(files, only, root)
     case = "i" if arguments.ignore_case else "-"
     program = [sys.executable, "-I", "-S", matcher.__file__]
-    await run_lines(
+    status = await run_lines(
         [*program, arguments.pattern, case, str(arguments.context)],
         matches.take,
         given=b"\0".join(os.fsencode(path) for path in files),
+        good=(0, matcher.UNREAD),
     )
+    missed.unread |= status == matcher.UNREAD
 
 
 def _searchable(root: Path, workspace: Path) -> None:
