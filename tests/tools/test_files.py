@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -199,6 +200,42 @@ async def test_a_crash_while_writing_leaves_the_file_whole(session: Session):
     assert "too long" in words(too_long)
     assert path.read_text(encoding="utf-8") == "old\n"
     assert [entry.name for entry in session.workspace.iterdir()] == ["a.txt"]
+
+
+KILLED = """
+import resource, signal, sys
+from pathlib import Path
+from wayline.tools.disk import put
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
+put(Path(sys.argv[1]), b"x" * 5_000_000)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="needs files without a name")
+@pytest.mark.parametrize("before", ["old\n", None])
+def test_a_kill_in_the_middle_of_a_write_leaves_nothing(session: Session, before: str | None):
+    """The process is killed by the kernel when the file becomes larger than it may."""
+    path = session.workspace / "a.txt" if before is None else put(session, "a.txt", before)
+    result = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False, timeout=30)
+    assert result.returncode == -signal.SIGXFSZ
+    left = {entry.name: entry.read_text(encoding="utf-8") for entry in session.workspace.iterdir()}
+    assert left == ({} if before is None else {"a.txt": before})
+
+
+async def test_where_no_file_is_without_a_name_a_write_is_still_one_step(session: Session, monkeypatch):
+    monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    path = put(session, "a.txt", "old\n")
+    path.chmod(0o750)
+    reader = path.open(encoding="utf-8")
+    await session.call("read", file_path="a.txt")
+    assert not (await session.call("write", file_path="a.txt", content="new\n")).is_error
+    with reader:
+        assert reader.read() == "old\n"
+    assert path.read_text(encoding="utf-8") == "new\n"
+    assert path.stat().st_mode & 0o777 == 0o750
+    assert list(session.workspace.iterdir()) == [path]
 
 
 async def test_a_write_over_windows_lines_keeps_them_and_latin_1_becomes_utf_8_when_it_must(session: Session):

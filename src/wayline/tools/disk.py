@@ -5,6 +5,8 @@ import hashlib
 import os
 import secrets
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from wayline.tools.base import Failed, ToolRun
@@ -12,6 +14,7 @@ from wayline.tools.paths import is_folder, missing, shown
 
 #: bytes of a file that a tool takes into memory
 MOST = 20 * 1024 * 1024
+_WRITE = os.O_WRONLY | os.O_CLOEXEC
 
 
 def sha256(raw: bytes) -> str:
@@ -74,19 +77,38 @@ def put(path: Path, raw: bytes) -> None:
             _write_over(path, raw)
             return
     fresh = path.with_name(f".wayline-{secrets.token_hex(8)}.tmp")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            if path.exists():
-                os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode))
-            file.write(raw)
-            file.flush()
-            os.fsync(descriptor)
+        _make(fresh, raw, mode)
         fresh.replace(path)
     except BaseException:
         fresh.unlink(missing_ok=True)
         raise
     _flush_folder(path.parent)
+
+
+def _make(fresh: Path, raw: bytes, mode: int | None) -> None:
+    """A new file, whole. Where the system can, it gets its name last, so that a kill leaves none behind."""
+    if hasattr(os, "O_TMPFILE"):
+        with suppress(OSError):  # file systems differ: then it has its name from the start
+            with _filled(os.open(fresh.parent, _WRITE | os.O_TMPFILE, 0o666), raw, mode) as file:
+                # What is in /proc is a link; Python follows it only when it is given some `src_dir_fd`.
+                os.link(f"/proc/self/fd/{file}", fresh, src_dir_fd=file, follow_symlinks=True)
+            return
+    with _filled(os.open(fresh, _WRITE | os.O_CREAT | os.O_EXCL, 0o666), raw, mode):
+        pass
+
+
+@contextmanager
+def _filled(descriptor: int, raw: bytes, mode: int | None) -> Iterator[int]:
+    """The descriptor with `raw` on disk; closed at the end."""
+    with os.fdopen(descriptor, "wb") as file:
+        if mode is not None:
+            os.fchmod(descriptor, mode)
+        file.write(raw)
+        file.flush()
+        os.fsync(descriptor)
+        yield descriptor
 
 
 def _write_over(path: Path, raw: bytes) -> None:
