@@ -10,6 +10,7 @@ from wayline.log.content import Text
 from wayline.log.events import AssistantMessage, LlmRetry, ToolResultRecorded, TurnEndReason
 from wayline.log.memory import MemoryStore
 from wayline.log.store import StorageError
+from wayline.tools.search import GlobArguments, GlobTool
 
 pytestmark = pytest.mark.anyio
 
@@ -248,6 +249,23 @@ async def test_a_disk_that_fills_up_anywhere_leaves_a_log_that_goes_on(conversat
     await talk.prompt()
     assert talk.types()[-1] == "turn/end"
     assert talk.types().count("turn/start") == talk.types().count("turn/end") == 2
+
+
+class Unsure(GlobTool):
+    """A tool that crashes when it is asked whether it may run beside others."""
+
+    name = "unsure"
+
+    def parallel_safe(self, arguments: GlobArguments) -> bool:
+        raise KeyError("unsure")
+
+
+async def test_a_tool_that_crashes_before_it_runs_is_run_alone(conversation: Any):
+    talk = conversation([call("unsure", "a", pattern="*"), call("glob", "b", pattern="*")], DONE)
+    talk.tools.add(Unsure())
+    assert await talk.prompt() == TurnEndReason("completed")
+    kinds = [kind for kind in talk.types() if kind.startswith("tool/")]
+    assert kinds == ["tool/call", "tool/result"] * 2
 
 
 async def test_ids_that_a_provider_repeats_are_made_its_own(conversation: Any):

@@ -10,6 +10,7 @@ from wayline.log.content import Text
 from wayline.permissions.modes import NOTHING, Access
 from wayline.tools.base import Arguments, Failed, Presentation, ToolOutput, ToolRun
 from wayline.tools.cards import Card
+from wayline.tools.presentation import text_cards
 from wayline.tools.registry import NameTaken
 
 pytestmark = pytest.mark.anyio
@@ -82,6 +83,47 @@ async def test_a_tool_that_raises_is_a_failed_result(session: Session, caplog):
     assert (output.is_error, output.error_code) == (True, "TOOL_FAILED")
     assert "KeyError" in words(output)
     assert "Traceback" not in words(output)
+
+
+class Unshowable(Odd):
+    """A tool that crashes whatever it is asked about a call, and runs well."""
+
+    def __init__(self) -> None:
+        async def fine(run: ToolRun) -> ToolOutput:
+            return ToolOutput((Text("fine"),))
+
+        super().__init__(fine)
+
+    def access(self, arguments: Nothing, run: ToolRun) -> Access:
+        return Access("write", (run.workspace / "x",), "odd")
+
+    def parallel_safe(self, arguments: Nothing) -> bool:
+        raise RecursionError("parallel")
+
+    def present_call(self, arguments: Nothing, workspace: Path) -> Presentation:
+        raise KeyError("call")
+
+    def present_result(self, arguments: Nothing, output: ToolOutput, workspace: Path) -> tuple[Card, ...]:
+        raise AssertionError("result")
+
+
+async def test_a_tool_that_cannot_show_its_calls_still_runs_and_is_shown_plainly(session: Session, caplog):
+    registry = session.registry
+    registry.add(Unshowable())
+    session.mode, session.answer = "ask", "allow-once"
+    output = await session.call("odd")
+    assert words(output) == "fine"
+    assert [question.title for question in session.questions] == ["odd"]
+    assert registry.present_call("odd", "{}", session.workspace) == Presentation("odd")
+    assert registry.present_result("odd", "{}", output, session.workspace) == text_cards(output)
+    assert not registry.parallel_safe("odd", "{}")
+    assert [record.getMessage() for record in caplog.records] == ["tool odd cannot show a call"] * 4
+    assert [type(record.exc_info[1]).__name__ for record in caplog.records if record.exc_info] == [
+        "KeyError",
+        "KeyError",
+        "AssertionError",
+        "RecursionError",
+    ]
 
 
 async def test_a_tool_that_prints_is_none_of_the_results_business(session: Session, capsys):

@@ -1,9 +1,10 @@
 """The tools of an agent, and the one way to call them."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 
@@ -26,6 +27,8 @@ from wayline.tools.results import failed, fitted
 from wayline.tools.schema import parameters, parse
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -85,54 +88,60 @@ class ToolRegistry:
         try:
             tool = self._find(name)
             arguments = parse(tool.arguments, raw_arguments)
-            permitted = await _permitted(tool, arguments, run)
+            permitted = await _permitted(
+                tool, arguments, run, lambda: self.present_call(name, raw_arguments, run.workspace).title
+            )
             return fitted(await _in_time(tool, arguments, permitted), run.spill)
         except Exception as error:  # noqa: BLE001 - a crashing tool must become a result the model reads
             return fitted(_as_result(name, error), run.spill)
 
     def parallel_safe(self, name: str, raw_arguments: str) -> bool:
         """Whether the call may run beside others; not when it is invalid."""
-        called = self._called(name, raw_arguments)
-        return called is not None and called[0].parallel_safe(called[1])
+        return self._told(name, raw_arguments, lambda tool, parsed: tool.parallel_safe(parsed), False)
 
     def present_call(self, name: str, arguments: str, workspace: Path) -> Presentation:
         """How the call is shown before its result; an invalid one by its name alone."""
-        called = self._called(name, arguments)
-        if called is None:
-            return Presentation(name or "unnamed tool")
-        tool, parsed = called
-        return tool.present_call(parsed, workspace)
+        plain = Presentation(name or "unnamed tool")
+        return self._told(name, arguments, lambda tool, parsed: tool.present_call(parsed, workspace), plain)
 
     def present_result(
         self, name: str, arguments: str, output: ToolOutput, workspace: Path
     ) -> tuple[Card, ...]:
         """The cards of the finished call, in place of those of `present_call`; of an invalid one its text."""
-        called = self._called(name, arguments)
-        if called is None:
-            return text_cards(output)
-        tool, parsed = called
-        return tool.present_result(parsed, output, workspace)
+
+        def ask(tool: Tool[Any], parsed: Arguments) -> tuple[Card, ...] | None:
+            return tool.present_result(parsed, output, workspace)
+
+        cards = self._told(name, arguments, ask, None)
+        return text_cards(output) if cards is None else cards
+
+    def _told(
+        self, name: str, raw_arguments: str, ask: Callable[[Tool[Any], Arguments], T], otherwise: T
+    ) -> T:
+        """What a tool says of a call; `otherwise` when the call is invalid, or the tool crashes."""
+        try:
+            tool = self._find(name)
+            return ask(tool, parse(tool.arguments, raw_arguments))
+        except ToolFailure:
+            return otherwise
+        except Exception:
+            logger.exception("tool %s cannot show a call", name)
+            return otherwise
 
     def _find(self, name: str) -> Tool[Any]:
         if name not in self._tools:
             raise UnknownTool(f"There is no tool named {name!r}. Tools: {', '.join(self._tools) or 'none'}.")
         return self._tools[name]
 
-    def _called(self, name: str, raw_arguments: str) -> tuple[Tool[Any], Arguments] | None:
-        try:
-            tool = self._find(name)
-            return tool, parse(tool.arguments, raw_arguments)
-        except ToolFailure:
-            return None
 
-
-async def _permitted(tool: Tool[Any], arguments: Arguments, run: ToolRun) -> ToolRun:
-    """The run with the paths it may touch. Raises `Denied`."""
+async def _permitted(
+    tool: Tool[Any], arguments: Arguments, run: ToolRun, title: Callable[[], str]
+) -> ToolRun:
+    """The run with the paths it may touch; `title` is what the person is shown. Raises `Denied`."""
     access = tool.access(arguments, run)
     decision = decide(run.mode(), access, run.workspace, run.grants)
     if decision == "ask":
-        title = tool.present_call(arguments, run.workspace).title
-        outcome = await run.ask(Question(title, access.grant))
+        outcome = await run.ask(Question(title(), access.grant))
         if outcome not in ("allow-once", "allow-session"):
             raise Denied(_refusals[outcome])
         # The person may have chosen a stricter mode while the question was open.
