@@ -1,6 +1,9 @@
 """Sessions: made, listed, loaded, closed, several at once, each with its own."""
 
+import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,6 +80,40 @@ async def test_the_list_comes_in_pages(play: Play, workspace: Path):
         assert "nextCursor" not in rest
         ids = [entry["sessionId"] for entry in first["sessions"] + rest["sessions"]]
         assert ids == list(reversed(sessions))
+
+
+async def test_whatever_the_log_does_not_take_has_one_code(play: Play, workspace: Path, home: Path):
+    """A log with an event of the future is only read; one without a header not even that."""
+    async with play(DONE) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        await client.prompt(session)
+    (log,) = home.glob("sessions/*/*/log.jsonl")
+    whole = log.read_bytes()
+    future = {"type": "x/new", "seq": len(whole.splitlines()) - 1, "time": 1, "data": {}}
+    log.write_bytes(whole + json.dumps(future).encode() + b"\n")
+    async with play(DONE) as client:
+        await client.initialize()
+        await client.load(session, workspace)
+        asked: list[tuple[str, dict[str, Any]]] = [
+            ("session/prompt", {"prompt": [{"type": "text", "text": "go"}]}),
+            ("session/set_mode", {"modeId": "plan"}),
+            ("session/set_config_option", {"configId": "mode", "value": "plan"}),
+        ]
+        for method, params in asked:
+            with pytest.raises(Refused, match="only be read") as refused:
+                await client.request(method, {"sessionId": session, **params})
+            assert refused.value.data["code"] == "STORAGE"
+        await client.request("session/close", {"sessionId": session})
+        log.write_bytes(b"{}\n")
+        with pytest.raises(Refused, match="cannot be opened") as refused:
+            await client.load(session, workspace)
+        assert refused.value.data["code"] == "STORAGE"
+        shutil.rmtree(home / "sessions")
+        (home / "sessions").write_text("no folder", encoding="utf-8")
+        with pytest.raises(Refused, match="cannot be made") as refused:
+            await client.new(workspace)
+        assert refused.value.data["code"] == "STORAGE"
 
 
 async def test_a_damaged_log_is_named_and_breaks_nothing(play: Play, workspace: Path, home: Path):

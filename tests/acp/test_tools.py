@@ -200,4 +200,5 @@ async def test_a_session_whose_log_is_deleted_does_nothing_more(play: Play, work
         with pytest.raises(Refused) as refused:
             await client.prompt(session)
         assert "deleted" in refused.value.details
+        assert refused.value.data["code"] == "STORAGE"
     assert not (workspace / "x").exists()

@@ -118,7 +118,7 @@ class Agent:
         try:
             session = self._services.registry.new(cwd)
         except (LogError, OSError) as error:
-            raise InternalError(f"the session's log cannot be made: {error}") from None
+            raise _storage(f"the session's log cannot be made: {error}") from None
         slot = Slot(session.id)
         slot.notices += mcp_notices(params)
         self._slots[session.id] = slot
@@ -166,7 +166,7 @@ class Agent:
         except WrongWorkspace as error:
             raise InvalidParams(str(error), path="params.cwd") from None
         except (LogError, OSError) as error:
-            raise InternalError(f"session {slot.id} cannot be opened: {error}") from None
+            raise _storage(f"session {slot.id} cannot be opened: {error}") from None
 
     async def list_sessions(self, request: Request) -> object:
         params = request.decode(ListSessions)
@@ -227,7 +227,7 @@ class Agent:
         try:
             session.append(SessionMode(str(mode)))
         except LogError as error:
-            raise InternalError(str(error)) from None
+            raise _storage(str(error)) from None
         await stream.caught_up()
 
     async def _change_model(self, session_id: str, model: str | bool) -> None:
@@ -240,7 +240,7 @@ class Agent:
         try:
             session.append(SessionConfig("model", str(model)))
         except LogError as error:
-            raise InternalError(str(error)) from None
+            raise _storage(str(error)) from None
         stream.window = self._services.window(str(model))
 
     def prompt(self, request: Request) -> Awaitable[object]:
@@ -273,8 +273,10 @@ class Agent:
             reason = await self._services.run_turn(
                 session, model, lambda: self._mode(session), asker, said, ticket.cancellation
             )
-        except (LogError, ModelError) as error:
-            raise InternalError(str(error)) from None
+        except LogError as error:
+            raise _storage(str(error)) from None
+        except ModelError as error:
+            raise InternalError(str(error), code=error.code) from None
         finally:
             with anyio.CancelScope(shield=True):
                 await stream.caught_up()
@@ -348,6 +350,11 @@ class Agent:
 
     def _settings(self, session: Session) -> dict[str, Any]:
         return {"modes": options.modes(self._mode(session)), "configOptions": self._config_options(session)}
+
+
+def _storage(details: str) -> InternalError:
+    """Whatever a log does not give or take, the code is the same."""
+    return InternalError(details, code="STORAGE")
 
 
 def _answer(reason: TurnEndReason) -> dict[str, Any]:
