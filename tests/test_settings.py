@@ -1,5 +1,6 @@
 """The person's settings and keys, as they are read."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -61,7 +62,7 @@ def test_a_key_comes_from_the_environment_and_then_from_the_file(
     homes: Homes, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.delenv("DEEPSEEK_API_KEY", raising=False)
-    models = Models(homes, settings.load(homes, {}))
+    models = Models(homes, settings.load(homes, {}), os.environ)
     missing = models.missing_credentials(models.default)
     assert missing is not None
     assert "DEEPSEEK_API_KEY" in missing
@@ -76,7 +77,7 @@ def test_a_credentials_file_that_cannot_be_read_is_said_and_is_no_crash(
 ):
     monkeypatch.delenv("DEEPSEEK_API_KEY", raising=False)
     write(homes, "keys = 7\n", settings.CREDENTIALS_FILE)
-    models = Models(homes, settings.load(homes, {}))
+    models = Models(homes, settings.load(homes, {}), os.environ)
     said = models.missing_credentials(models.default)
     assert said is not None
     assert settings.CREDENTIALS_FILE in said
@@ -88,9 +89,9 @@ def test_models_are_known_by_their_whole_id_and_a_bare_name_is_found(homes: Home
     write(
         homes, '[providers.mine]\nbase_url = "http://127.0.0.1:1"\nmodels = ["tiny"]\ncontext_window = 8000\n'
     )
-    models = Models(homes, settings.load(homes, {}, model="tiny"))
+    models = Models(homes, settings.load(homes, {}, model="tiny"), os.environ)
     assert models.default == "mine/tiny"
     assert models.window("mine/tiny") == 8000
     assert models.missing_credentials("mine/tiny") is None
     with pytest.raises(UnusableModel, match="nobody"):
-        Models(homes, settings.load(homes, {}, model="nobody/x"))
+        Models(homes, settings.load(homes, {}, model="nobody/x"), os.environ)

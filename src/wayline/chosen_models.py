@@ -1,6 +1,6 @@
 """Which models there are, by settings, command line and environment; each is made when first used."""
 
-import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -28,11 +28,12 @@ class UnusableModel(ModelError):
 class Models:
     """The models there are; each is made when first used."""
 
-    def __init__(self, homes: Homes, chosen: Settings) -> None:
+    def __init__(self, homes: Homes, chosen: Settings, environ: Mapping[str, str]) -> None:
         self._homes = homes
+        self._environ = environ
         self._made: dict[str, Model] = {}
         self._providers = {**catalog.PROVIDERS, **chosen.providers}
-        if base_url := os.environ.get("DEEPSEEK_BASE_URL"):
+        if base_url := environ.get("DEEPSEEK_BASE_URL"):
             deepseek = self._providers["deepseek"]
             self._providers["deepseek"] = msgspec.structs.replace(deepseek, base_url=base_url)
         self.choices = [
@@ -120,7 +121,7 @@ class Models:
         Raises `NoCredentials` when that file cannot be read.
         """
         key_env = self._providers[provider].key_env
-        if key_env and (key := os.environ.get(key_env)):
+        if key_env and (key := self._environ.get(key_env)):
             return key
         try:
             return settings.read_credentials(self._homes).keys.get(provider)

@@ -5,8 +5,9 @@ begun in the background once the first session was answered.
 """
 
 import logging
+import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,16 +16,20 @@ import anyio.to_thread
 import msgspec
 
 from wayline import settings
+from wayline.acp.agent import Agent
 from wayline.acp.options import ModelChoice
 from wayline.chosen_models import Models
 from wayline.homes import Homes
+from wayline.log.codec import LogError
 from wayline.log.events import Notice, TurnEndReason
+from wayline.log.store import LogFile
 from wayline.loop.base import Asker, Cancellation, Prompt
 from wayline.permissions.modes import Mode
-from wayline.sessions.registry import Registry
+from wayline.sessions.registry import OpenLog, Registry
 from wayline.sessions.session import Session
 from wayline.settings import Settings
 from wayline.tools.cards import Card, Presentation, ToolOutput
+from wayline.wire.jsonrpc import Connection
 
 if TYPE_CHECKING:
     from wayline.tools.registry import ToolRegistry
@@ -35,12 +40,19 @@ logger = logging.getLogger(__name__)
 class Program:
     """Everything behind one connection: what `acp.agent.Services` asks for."""
 
-    def __init__(self, homes: Homes, chosen: Settings) -> None:
-        self.registry = Registry(homes.data)
+    def __init__(
+        self,
+        homes: Homes,
+        chosen: Settings,
+        environ: Mapping[str, str] = os.environ,
+        open_log: OpenLog = LogFile,
+    ) -> None:
+        self.registry = Registry(homes.data, open_log=open_log)
         self.default_mode: Mode = chosen.mode
         self.patience = chosen.permissions.patience
         self._settings = chosen
-        self._models = Models(homes, chosen)
+        self._environ = environ
+        self._models = Models(homes, chosen, environ)
         self.default_model = self._models.default
         self._tools = Tools(chosen)
         self._preloading: threading.Thread | None = None
@@ -94,7 +106,7 @@ class Program:
         if not self._settings.todo.enabled_for(model):
             tools = tools.without("todo_write")
             said = _told_once(session, said, f"The task list is off for {model} (setting todo).")
-        parts = Parts(self._models.get(model), tools, asker, mode, self._settings.limits)
+        parts = Parts(self._models.get(model), tools, asker, mode, self._settings.limits, self._environ)
         return await Turn(session, parts, cancellation).run(said)
 
     def workspace_warnings(self, cwd: Path) -> Sequence[str]:
@@ -103,6 +115,27 @@ class Program:
     async def close(self) -> None:
         """Free what the models hold."""
         await self._models.close()
+
+
+async def converse(
+    connection: Connection, program: Program, closing: Callable[[], None] = lambda: None
+) -> None:
+    """Serve one connection to a clean end; `closing` is called when its peer has gone."""
+    async with anyio.create_task_group() as tasks:
+        agent = Agent(connection, program, tasks)
+
+        def peer_gone() -> None:
+            closing()
+            agent.closing()
+
+        await connection.serve(agent.handlers(), agent.listeners(), peer_gone)
+        await connection.flush()
+        try:
+            await agent.close()
+        except LogError as error:
+            logger.error("a log could not be closed: %s", error)
+        await program.close()
+        tasks.cancel_scope.cancel()
 
 
 def _told_once(session: Session, said: Prompt, notice: str) -> Prompt:

@@ -9,16 +9,11 @@ from io import TextIOWrapper
 from pathlib import Path
 
 import anyio
-import anyio.abc
 
 from wayline import compose, homes, settings
-from wayline.acp.agent import Agent
 from wayline.chosen_models import UnusableModel
-from wayline.log.codec import LogError
 from wayline.wire import stdio
 from wayline.wire.jsonrpc import Connection
-
-logger = logging.getLogger(__name__)
 
 #: Seconds from the end of the conversation until the process is gone, whatever still hangs.
 LAST_BREATH = 1.8
@@ -30,12 +25,12 @@ def run(model: str | None, mode: str | None) -> int:
     _log_to(places.data / "wayline.log")
     try:
         chosen = settings.load(places, model=model, mode=mode)
-        services = compose.Program(places, chosen)
+        program = compose.Program(places, chosen)
     except (settings.SettingsError, UnusableModel) as error:
         sys.stderr.write(f"wayline: {error}\n")
         return 1
     wire_in, wire_out = stdio.claim()
-    anyio.run(_serve, stdio.StdioTransport(wire_in, wire_out), services)
+    anyio.run(_serve, stdio.StdioTransport(wire_in, wire_out), program)
     return 0
 
 
@@ -80,25 +75,13 @@ def _log_to(file: Path) -> None:
     logging.basicConfig(level=level if known else "WARNING", handlers=[to_stderr, to_file])
 
 
-async def _serve(transport: stdio.StdioTransport, services: compose.Program) -> None:
+async def _serve(transport: stdio.StdioTransport, program: compose.Program) -> None:
     async with anyio.create_task_group() as tasks:
         connection = Connection(transport)
-        agent = Agent(connection, services, tasks)
         tasks.start_soon(transport.write_on)
         tasks.start_soon(_stop_when_gone, transport, connection)
         tasks.start_soon(_stop_on_signal, connection)
-
-        def closing() -> None:
-            _exit_in_any_case()
-            agent.closing()
-
-        await connection.serve(agent.handlers(), agent.listeners(), closing)
-        await connection.flush()
-        try:
-            await agent.close()
-        except LogError as error:
-            logger.error("a log could not be closed: %s", error)
-        await services.close()
+        await compose.converse(connection, program, _exit_in_any_case)
         tasks.cancel_scope.cancel()
     transport.release()
 

@@ -1,6 +1,7 @@
 """A turn in a session in memory, with the real tools and a model that remembers what it was asked."""
 
 import json
+import os
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,7 @@ class Conversation:
 
     async def prompt(self, text: str = "go") -> TurnEndReason:
         """Run one turn."""
-        parts = Parts(self.model, self.tools, Yes(), lambda: self.mode, self.limits)
+        parts = Parts(self.model, self.tools, Yes(), lambda: self.mode, self.limits, os.environ)
         return await Turn(self.session, parts, self.cancellation).run(Prompt((Text(text),)))
 
     def events(self) -> list[Event]:

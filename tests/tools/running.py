@@ -1,6 +1,7 @@
 """A session small enough for tests of tools: real files, real answers, everything written down."""
 
 import json
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -59,6 +60,7 @@ class Session:
             call_id="call-1",
             workspace=self.workspace,
             mode=lambda: self.mode,
+            environ=os.environ,
             grants=self.grants,
             seen=self.seen,
             todos=self.todos,

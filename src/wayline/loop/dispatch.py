@@ -35,6 +35,7 @@ class Dispatcher:
         self._tools = parts.tools
         self._asker = parts.asker
         self._mode = parts.mode
+        self._environ = parts.environ
         self._cancel_turn = cancel_turn
         self._at_once = anyio.CapacityLimiter(parts.limits.parallel_calls)
 
@@ -98,6 +99,7 @@ class Dispatcher:
             call_id=call.id,
             workspace=self._log.cwd,
             mode=self._mode,
+            environ=self._environ,
             grants=self._log.state.grants,
             seen=self._log.state.seen,
             todos=_Todos(self._log),

@@ -9,6 +9,7 @@ import os
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 import anyio.to_thread
 import msgspec
@@ -20,13 +21,19 @@ from wayline.log.folders import LOG_NAME, SessionFolders
 from wayline.log.invariants import Invariants
 from wayline.log.reader import DamagedLog, Reading, read
 from wayline.log.recovery import repair
-from wayline.log.store import LogFile
+from wayline.log.store import LogFile, Store
 from wayline.models.assembler import assemble
 from wayline.projections import meta
 from wayline.projections.state import State, fold_all
 from wayline.sessions.session import Clock, Session, system_clock
 
 PRODUCER = {"name": "wayline", "version": __version__}
+
+
+class OpenLog(Protocol):
+    """Opens the store of a log; raises as `LogFile` does."""
+
+    def __call__(self, path: Path, *, create: bool) -> Store: ...
 
 
 class RegistryError(Exception):
@@ -54,9 +61,10 @@ class Listed(msgspec.Struct, frozen=True):
 class Registry:
     """Sessions on disk, and those of them that are open here."""
 
-    def __init__(self, data_home: Path, clock: Clock = system_clock) -> None:
+    def __init__(self, data_home: Path, clock: Clock = system_clock, open_log: OpenLog = LogFile) -> None:
         self._folders = SessionFolders(data_home)
         self._clock = clock
+        self._open_log = open_log
 
     def new(self, cwd: Path) -> Session:
         """Start a session; its header is on disk when this returns. Raises `OSError`, `StorageError`."""
@@ -68,7 +76,7 @@ class Registry:
             producer=PRODUCER,
         )
         folder = self._folders.for_session(str(cwd), header.id)
-        store = LogFile(folder / LOG_NAME, create=True)
+        store = self._open_log(folder / LOG_NAME, create=True)
         try:
             store.append(encode(header))
         except LogError:
@@ -84,14 +92,14 @@ class Registry:
         folder = self._folders.find(session_id)
         if folder is None:
             raise UnknownSession(f"there is no session {session_id}")
-        store = LogFile(folder / LOG_NAME)
+        store = self._open_log(folder / LOG_NAME, create=False)
         try:
             return await self._open(store, folder, cwd)
         except BaseException:
             store.close()
             raise
 
-    async def _open(self, store: LogFile, folder: Path, cwd: Path) -> Session:
+    async def _open(self, store: Store, folder: Path, cwd: Path) -> Session:
         reading, state = await anyio.to_thread.run_sync(_fold, store, folder)
         check_workspace(reading.header, cwd)
         if reading.torn and reading.fault is None:
@@ -127,7 +135,7 @@ class Registry:
         return sorted(found, key=lambda listed: (-listed.updated_at, listed.id))
 
 
-def _fold(store: LogFile, folder: Path) -> tuple[Reading, State]:
+def _fold(store: Store, folder: Path) -> tuple[Reading, State]:
     """Read a log and fold it: work for a thread, since other sessions stream meanwhile."""
     reading = _read(store.read(), folder)
     return reading, fold_all(reading.events)

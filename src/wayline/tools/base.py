@@ -86,7 +86,8 @@ class ToolRun:
     the call runs. `ask` puts a question to the person and returns their answer. `spill` keeps a text in
     a private file and returns its path; files under `spilled` may be read without asking.
 
-    `mode` is the one in force when it is called: the person can change it at any time.
+    `mode` is the one in force when it is called: the person can change it at any time. `environ` is the
+    agent's environment, secrets and all.
     `paths` is `Access.paths` as the registry had it permitted: a tool touches these and does not resolve
     its arguments a second time, because a link may have changed while the person was asked.
     """
@@ -94,6 +95,7 @@ class ToolRun:
     call_id: str
     workspace: Path
     mode: Callable[[], Mode]
+    environ: Mapping[str, str]
     grants: frozenset[str]
     seen: Mapping[str, str]
     todos: TodoSink | None

@@ -1,7 +1,6 @@
 """`bash`: a command in the foreground."""
 
 import json
-import os
 import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -103,7 +102,7 @@ class BashTool:
         limit = arguments.timeout or DEFAULT_LIMIT
         printed = _Printed(run.report)
         try:
-            async with started(arguments.command, folder, scrub(os.environ) | UNATTENDED) as command:
+            async with started(arguments.command, folder, scrub(run.environ) | UNATTENDED) as command:
                 in_time = await _watched(command, printed, limit)
                 status = command.status
                 left_over = await command.kill()

@@ -57,6 +57,9 @@ def parts(text: str) -> list[Part]:
         end = match.end()
     if end < len(text):
         found.append(text[end:])
+    names = [part.name for part in found if isinstance(part, Capture)]
+    if len(set(names)) < len(names):
+        raise ValueError(f"{text!r} captures one variable twice")
     return found
 
 

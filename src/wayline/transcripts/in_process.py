@@ -1,0 +1,187 @@
+"""Wayline in this very process, over memory streams: a hundred transcripts a second."""
+
+import logging
+import traceback
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+import anyio
+import msgspec
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from wayline import compose, settings
+from wayline.chosen_models import UnusableModel
+from wayline.homes import Homes
+from wayline.log.store import LogFile, StorageError, Store
+from wayline.transcripts.agents import GRACE, AgentGone, NotStarted, RunningAgent
+from wayline.transcripts.places import Place
+from wayline.wire.jsonrpc import Connection
+from wayline.wire.transport import MemoryTransport
+
+#: lines that wait in a stream before its sender does
+BUFFER = 1000
+
+
+class InProcess(msgspec.Struct, frozen=True):
+    """Agents that are Wayline itself, without a process around it."""
+
+    environ: Mapping[str, str]
+
+    @asynccontextmanager
+    async def start(self, place: Place) -> AsyncIterator[RunningAgent]:
+        """See `Agents`."""
+        if place.arguments:
+            raise NotStarted("meta.args is for commands: in process, use meta.model, mode, env and settings")
+        logs = Logs()
+        homes, environ = Homes(place.home, place.home), {**self.environ, **place.environ}
+        try:
+            chosen = settings.load(homes, environ)
+            program = compose.Program(homes, chosen, environ, logs.open)
+        except (settings.SettingsError, UnusableModel) as error:
+            raise NotStarted(str(error)) from None
+        to_agent, incoming = anyio.create_memory_object_stream[bytes](BUFFER)
+        outgoing, from_agent = anyio.create_memory_object_stream[bytes](BUFFER)
+        agent = Inside(to_agent, from_agent, logs)
+        logging.getLogger("wayline").addHandler(_DIAGNOSTICS)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(agent.run, program, MemoryTransport(incoming, outgoing), outgoing)
+            try:
+                yield agent
+                await agent.eof()
+                with anyio.move_on_after(GRACE):
+                    await agent.ended()
+            finally:
+                await agent.kill()
+
+
+class Logs:
+    """The logs that one agent has open; dropped, they take nothing more, as if its process were dead."""
+
+    def __init__(self) -> None:
+        self.dropped = False
+
+    def open(self, path: Path, *, create: bool) -> Store:
+        """See `wayline.sessions.registry.OpenLog`."""
+        return _Log(LogFile(path, create=create), self)
+
+    def drop(self) -> None:
+        """From now on nothing is written."""
+        self.dropped = True
+
+
+class _Log:
+    """A log file that is written as long as its agent lives."""
+
+    def __init__(self, file: LogFile, logs: Logs) -> None:
+        self._file = file
+        self._logs = logs
+
+    def read(self) -> bytes:
+        return self._file.read()
+
+    def append(self, line: bytes) -> None:
+        self._check()
+        self._file.append(line)
+
+    def sync(self) -> None:
+        self._check()
+        self._file.sync()
+
+    def truncate(self, size: int) -> None:
+        self._check()
+        self._file.truncate(size)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _check(self) -> None:
+        if self._logs.dropped:
+            raise StorageError("the agent was killed")
+
+
+class _Diagnostics(logging.Handler):
+    """Gives each agent its own records, where there are many in one process."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        records = _RECORDS.get()
+        if records is not None:
+            records.append(f"wayline: {record.levelname} {self.format(record)}\n")
+
+
+_RECORDS: ContextVar[list[str] | None] = ContextVar("records", default=None)
+_DIAGNOSTICS = _Diagnostics()
+
+
+class Inside:
+    """A running agent of this process."""
+
+    def __init__(
+        self,
+        to_agent: MemoryObjectSendStream[bytes],
+        from_agent: MemoryObjectReceiveStream[bytes],
+        logs: "Logs",
+    ) -> None:
+        self._to_agent = to_agent
+        self._from_agent = from_agent
+        self._logs = logs
+        self._scope = anyio.CancelScope()
+        self._ended = anyio.Event()
+        self._records: list[str] = []
+
+    async def run(
+        self, program: compose.Program, transport: MemoryTransport, outgoing: MemoryObjectSendStream[bytes]
+    ) -> None:
+        """Serve until the client has gone, or it is killed. A crash is told as a process would tell it."""
+        _RECORDS.set(self._records)
+        try:
+            with self._scope:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(transport.write_on)
+                    await compose.converse(Connection(transport), program)
+                    tasks.cancel_scope.cancel()
+        except Exception:  # noqa: BLE001 - whatever it is, it ends this agent and nothing else
+            self._records.append(traceback.format_exc())
+        finally:
+            outgoing.close()
+            self._ended.set()
+
+    async def send(self, line: bytes) -> None:
+        """See `RunningAgent`."""
+        if self._ended.is_set():
+            raise AgentGone
+        try:
+            for each in line.split(b"\n"):
+                await self._to_agent.send(each)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            raise AgentGone from None
+
+    async def receive(self) -> bytes | None:
+        """See `RunningAgent`."""
+        try:
+            return await self._from_agent.receive()
+        except (anyio.EndOfStream, anyio.ClosedResourceError):
+            return None
+
+    async def eof(self) -> None:
+        """See `RunningAgent`."""
+        self._to_agent.close()
+
+    async def kill(self) -> None:
+        """Drop it: nothing more reaches a log, its tools end."""
+        self._logs.drop()
+        self._scope.cancel()
+        self._to_agent.close()
+        self._from_agent.close()
+        with anyio.CancelScope(shield=True):
+            await self._ended.wait()
+
+    async def ended(self) -> None:
+        """See `RunningAgent`."""
+        await self._ended.wait()
+
+    @property
+    def stderr(self) -> str:
+        """See `RunningAgent`."""
+        return "".join(self._records)
