@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.acp.conftest import DONE, Play, call, log_of, of_type
-from tests.editor import Editor, choose
+from tests.editor import Editor, choose, no_answer
 
 pytestmark = pytest.mark.anyio
 
@@ -219,6 +219,38 @@ async def test_an_answer_that_says_nothing_is_a_no_at_once(
         await client.send({"jsonrpc": "2.0", "id": question["id"], **members})
         assert (await client.answered(request_id))["stopReason"] == "end_turn"
     assert not (workspace / "new.txt").exists()
+
+
+async def test_a_load_shows_a_call_as_pending_while_its_question_is_open(play: Play, workspace: Path):
+    calls = [call("read", "r", file_path="a"), call("write", "w", file_path="x", content="y")]
+    async with play(calls, DONE, answer=no_answer) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        request_id = await client.begin_prompt(session, "go")
+        question = await client.question()
+        start = len(client.frames)
+        await client.load(session, workspace)
+        shown = [u for u in client.updates(session, start) if u["sessionUpdate"] == "tool_call"]
+        assert [(u["toolCallId"], u["status"]) for u in shown] == [("r", "in_progress"), ("w", "pending")]
+        yes = {"outcome": {"outcome": "selected", "optionId": "allow-once"}}
+        await client.send({"jsonrpc": "2.0", "id": question["id"], "result": yes})
+        assert (await client.answered(request_id))["stopReason"] == "end_turn"
+        later = [u["status"] for u in client.updates(session, start) if u.get("toolCallId") == "w"]
+        assert later == ["pending", "in_progress", "completed"]
+
+
+async def test_a_load_shows_no_call_as_pending_when_its_question_was_withdrawn(play: Play, workspace: Path):
+    async with play([WRITE], DONE, answer=no_answer) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        request_id = await client.begin_prompt(session, "go")
+        await client.question()
+        await client.cancel(session)
+        assert (await client.answered(request_id))["stopReason"] == "cancelled"
+        start = len(client.frames)
+        await client.load(session, workspace)
+        again = [u["status"] for u in client.updates(session, start) if "toolCallId" in u]
+        assert again == ["in_progress", "failed"]
 
 
 async def test_plan_mode_chosen_while_a_question_is_open_counts_for_that_call(play: Play, workspace: Path):

@@ -4,7 +4,7 @@ Pure but for what it must remember of calls that are still open: which cards the
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from wayline.acp.schema import (
     TextContent,
     ToolCallBegun,
     ToolCallChanged,
+    ToolStatus,
     UsageChanged,
     UserMessageChunk,
 )
@@ -118,8 +119,9 @@ class Translator:
             case _:
                 return self._either(event)
 
-    def replay(self, events: Iterable[Event]) -> list[AnyUpdate]:
-        """What the editor is told of a transcript: each message and each call once, whole."""
+    def replay(self, events: Iterable[Event], asked: Container[str] = ()) -> list[AnyUpdate]:
+        """What the editor is told of a transcript: each message and each call once, whole. The calls
+        `asked` about wait for the person."""
         updates: list[AnyUpdate] = []
         for event in events:
             match event.data:
@@ -129,6 +131,8 @@ class Translator:
                     updates += _assistant_chunks(content, f"{turn}.{step}")
                 case TodoWrite():
                     pass
+                case ToolCallStarted(call_id=call_id) as begun if call_id in asked:
+                    updates.append(self._begin(begun, event.seq, "pending"))
                 case _:
                     updates += self._either(event)
         return updates
@@ -169,7 +173,7 @@ class Translator:
             return []
         return [UsageChanged(message.usage.context_tokens, self.window)]
 
-    def _begin(self, call: ToolCallStarted, seq: int) -> ToolCallBegun:
+    def _begin(self, call: ToolCallStarted, seq: int, status: ToolStatus = "in_progress") -> ToolCallBegun:
         shown = self._presenter.present_call(call.name, call.arguments, self._workspace)
         wire_id = call.call_id
         if wire_id in self._wire_ids:
@@ -181,7 +185,7 @@ class Translator:
             tool_call_id=wire_id,
             title=limits.head(shown.title, 1024),
             kind=shown.kind,
-            status="in_progress",
+            status=status,
             content=cards.contents(shown.cards, self._workspace),
             locations=cards.locations(shown.locations, self._workspace),
             raw_input=raw_input(call.arguments),
@@ -229,6 +233,18 @@ def plan(todos: Sequence[TodoItem]) -> Plan:
     """The list as a plan. ACP asks for a priority, which the list does not have: it is constant, and
     put on here alone."""
     return Plan(tuple(PlanEntry(item.content, "medium", item.status) for item in todos))
+
+
+def asked_about(events: Iterable[Event]) -> frozenset[str]:
+    """The calls of a turn that wait for the person's answer."""
+    waiting: set[str] = set()
+    for event in events:
+        match event.data:
+            case PermissionAsked(call_id=call_id):
+                waiting.add(call_id)
+            case PermissionDecided(call_id=call_id) | ToolResultRecorded(call_id=call_id):
+                waiting.discard(call_id)
+    return frozenset(waiting)
 
 
 def closing(state: State, window: int | None, updated_at: int) -> list[AnyUpdate]:

@@ -79,9 +79,11 @@ class UpdateStream:
     async def _send_all(self) -> None:
         state, upto = self._session.state, self._session.next_seq
         deltas = list(self._session.open_deltas)
+        asked = bridge.asked_about(self._session.turn_events)
         self._translator = Translator(self._presenter, self._session.cwd, self.window)
         for start in range(0, len(state.transcript), REPLAYED_AT_ONCE):
-            for update in self._translator.replay(state.transcript[start : start + REPLAYED_AT_ONCE]):
+            events = state.transcript[start : start + REPLAYED_AT_ONCE]
+            for update in self._translator.replay(events, asked):
                 await self.send([update])
             # Other sessions stream meanwhile, and the load may be withdrawn.
             await anyio.lowlevel.checkpoint()
