@@ -182,6 +182,25 @@ async def test_anything_but_a_clear_yes_is_a_no(play: Play, workspace: Path, ans
     assert not (workspace / "new.txt").exists()
 
 
+@pytest.mark.parametrize(
+    "outcome", [{"outcome": "selected", "optionId": "no-such-option"}, {"outcome": "selected"}]
+)
+async def test_an_option_that_was_not_offered_is_not_told_as_the_persons_refusal(
+    play: Play, workspace: Path, home: Path, outcome: dict[str, str]
+):
+    async with play([WRITE], DONE, answer=lambda frame: {"outcome": outcome}) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        assert await client.prompt(session) == "end_turn"
+    assert not (workspace / "new.txt").exists()
+    (decided,) = of_type(log_of(home, session), "permission/decided")
+    assert decided["outcome"] == "not-offered"
+    (result,) = of_type(log_of(home, session), "tool/result")
+    assert result["error"]["code"] == "DENIED"
+    assert "answer that was not offered" in result["content"][0]["text"]
+    assert "refused" not in result["content"][0]["text"]
+
+
 async def test_a_question_nobody_answers_is_a_no_after_its_bound(play: Play, workspace: Path, home: Path):
     home.mkdir()
     (home / "settings.toml").write_text("[permissions]\npatience = 0.2\n", encoding="utf-8")

@@ -79,7 +79,7 @@ ENDS: st.SearchStrategy[TurnEndKind] = st.sampled_from(
     ["completed", "refusal", "aborted", "error", "max-tokens", "interrupted"]
 )
 ANSWERS: st.SearchStrategy[PermissionOutcome] = st.sampled_from(
-    ["allow-once", "allow-session", "reject", "unanswered", "cancelled"]
+    ["allow-once", "allow-session", "reject", "unanswered", "not-offered", "cancelled"]
 )
 
 

@@ -178,6 +178,7 @@ def test_a_call_that_was_written_may_have_done_anything(log: Writer):
         ("reject", "TOOL_NOT_STARTED"),
         ("cancelled", "TOOL_NOT_STARTED"),
         ("unanswered", "TOOL_NOT_STARTED"),
+        ("not-offered", "TOOL_NOT_STARTED"),
         ("allow-once", "TOOL_OUTCOME_UNKNOWN"),
         ("allow-session", "TOOL_OUTCOME_UNKNOWN"),
     ],

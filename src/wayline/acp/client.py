@@ -62,7 +62,11 @@ class PermissionAsker:
             return "unanswered"
         if answer.outcome.outcome == "cancelled":
             return "cancelled"
-        return _OUTCOMES.get(answer.outcome.option_id or "", "reject")
+        chosen = answer.outcome.option_id or ""
+        if chosen not in _OUTCOMES:
+            logger.warning("the editor chose an option that was not offered: %r", limits.head(chosen, 200))
+            return "not-offered"
+        return _OUTCOMES[chosen]
 
     def _request(self, question: CallQuestion) -> PermissionRequest:
         shown = self._presenter.present_call(question.name, question.arguments, self._workspace)

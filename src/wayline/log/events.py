@@ -192,7 +192,7 @@ class PermissionAsked(Fields, frozen=True):
     grant: str
 
 
-PermissionOutcome = Literal["allow-once", "allow-session", "reject", "cancelled", "unanswered"]
+PermissionOutcome = Literal["allow-once", "allow-session", "reject", "cancelled", "unanswered", "not-offered"]
 
 
 @event("permission/decided")

@@ -53,7 +53,8 @@ class Asker(Protocol):
     """Whoever puts questions to the person."""
 
     async def ask(self, question: CallQuestion) -> PermissionOutcome:
-        """Their answer. It is bounded: no answer is `unanswered`, a withdrawn question `cancelled`."""
+        """Their answer. It is bounded: no answer is `unanswered`, a withdrawn question `cancelled`, one that
+        was not among the choices `not-offered`."""
 
 
 class Cancellation:

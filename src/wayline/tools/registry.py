@@ -154,6 +154,7 @@ async def _permitted(
 _refusals = {
     "reject": "The person refused this call. Do not try it another way: go on without it, or ask.",
     "cancelled": "The person cancelled the turn when asked about this call.",
+    "not-offered": "The editor gave an answer that was not offered, so it may not run. Go on without it.",
     "unanswered": "Nobody answered the question about this call, so it may not run. Go on without it.",
 }
 
