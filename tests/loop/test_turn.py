@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from inline_snapshot import snapshot
 
-from wayline.log.content import Text
-from wayline.log.events import AssistantMessage, LlmRetry, ToolResultRecorded, TurnEndReason
+from wayline.log.content import Reasoning, Text
+from wayline.log.events import AssistantMessage, LlmRetry, Notice, ToolResultRecorded, TurnEndReason
 from wayline.log.memory import MemoryStore
 from wayline.log.store import StorageError
 from wayline.tools.search import GlobArguments, GlobTool
@@ -151,6 +151,39 @@ async def test_an_empty_answer_is_asked_for_again(conversation: Any):
     talk = conversation([], [{"text": ""}], DONE)
     assert await talk.prompt() == TurnEndReason("completed")
     assert talk.types().count("llm/retry") == 2
+
+
+THOUGHT = [{"reasoning": "hmm"}]
+
+
+@pytest.mark.parametrize("thought", [THOUGHT, [*THOUGHT, {"text": "\n\n"}], [{"text": " "}]])
+async def test_an_answer_of_reasoning_alone_is_asked_for_once_more(conversation: Any, thought: Any):
+    talk = conversation(thought, DONE)
+    assert await talk.prompt() == TurnEndReason("completed")
+    messages = [event.data.content for event in talk.events() if isinstance(event.data, AssistantMessage)]
+    assert messages == [(Text("DONE"),)]
+    (retry,) = [event.data for event in talk.events() if isinstance(event.data, LlmRetry)]
+    assert "no answer" in retry.error
+    assert talk.types().count("notice") == 0
+
+
+async def test_reasoning_alone_twice_ends_the_turn_and_the_person_is_told(conversation: Any):
+    talk = conversation(THOUGHT, THOUGHT, DONE)
+    assert await talk.prompt() == TurnEndReason("completed")
+    assert len(talk.model.requests) == 2
+    messages = [event.data.content for event in talk.events() if isinstance(event.data, AssistantMessage)]
+    assert messages == [(Reasoning("hmm"),)]
+    (notice,) = [event.data.text for event in talk.events() if isinstance(event.data, Notice)]
+    assert "no answer" in notice
+
+
+async def test_reasoning_alone_is_asked_for_again_in_each_step_and_never_past_the_tries(conversation: Any):
+    talk = conversation(THOUGHT, [call("glob", pattern="*")], THOUGHT, DONE, DOWN, DOWN, THOUGHT, tries=3)
+    assert await talk.prompt() == TurnEndReason("completed")
+    assert talk.types().count("llm/retry") == 2
+    assert await talk.prompt() == TurnEndReason("completed")
+    assert talk.types().count("llm/retry") == 4
+    assert len(talk.model.requests) == 7
 
 
 async def test_the_token_limit_ends_the_turn_and_runs_no_call(conversation: Any):

@@ -12,7 +12,7 @@ import anyio.lowlevel
 import msgspec
 
 from wayline.log.codec import LogError
-from wayline.log.content import ContentBlock, Text, ToolCall
+from wayline.log.content import ContentBlock, Reasoning, Text, ToolCall
 from wayline.log.events import (
     USER,
     AssistantChunk,
@@ -44,6 +44,8 @@ from wayline.projections.meta import first_words
 logger = logging.getLogger(__name__)
 
 CUT_OFF = "Your answer was cut off by a failing connection. Go on from where it stopped; do not repeat it."
+#: how an answer ends that is whole
+FINISHED = ("stop", "tool-calls")
 #: Each update of a call repeats its id, and lines stay small.
 LONGEST_ID = 256
 #: Calls of an answer that did not end as it should are not run.
@@ -78,6 +80,7 @@ class Turn:
         self._number = 0
         self._step = 0
         self._failures = 0
+        self._silent_step = 0
         self._dispatcher = Dispatcher(log, parts, cancellation.cancel)
 
     async def run(self, prompt: Prompt) -> TurnEndReason:
@@ -128,7 +131,7 @@ class Turn:
             self._step = step
             self._log.append(StepStart(self._number, step))
             reply = await self._ask_model()
-            if reply.finish in ("stop", "tool-calls"):
+            if reply.finish in FINISHED:
                 await self._dispatcher.run(self._number, step, reply.calls)
                 self._log.append(StepEnd(self._number, step))
                 if not reply.calls:
@@ -175,7 +178,8 @@ class Turn:
     async def _stream(self, asked: ModelRequest) -> StepReply:
         """Write the answer down as it comes.
 
-        Raises `ModelError` when it fails before anything came; one that is cut later is kept.
+        Raises `ModelError` when it fails before anything came; one that is cut later is kept. One of
+        reasoning alone is asked for once more, since thinking costs as much as an answer.
         """
         assembler, first = Assembler(), -1
         cut: Unavailable | None = None
@@ -189,8 +193,12 @@ class Turn:
             cut = error
         reply = assembler.reply()
         content = self._with_own_ids(reply.content)
-        if not content and (cut is not None or reply.finish in ("stop", "tool-calls")):
+        finished = cut is None and reply.finish in FINISHED
+        if not content and (cut is not None or finished):
             raise cut or Unavailable("the model gave an empty answer")
+        silent = finished and _says_nothing(content)
+        if silent and self._may_ask_once_more():
+            raise Unavailable("the model gave no answer")
         self._log.append(
             AssistantMessage(self._number, self._step, content, reply.usage, interrupted=cut is not None),
             sources=self._sources(first),
@@ -199,7 +207,14 @@ class Turn:
             pause = self._pause_after(cut)
             self._log.append(Notice(f"The answer was cut off ({cut}); asking again."))
             await anyio.sleep(pause)
+        if silent:
+            self._log.append(Notice("The model gave no answer."))
         return StepReply(content, None if cut is not None else reply.finish)
+
+    def _may_ask_once_more(self) -> bool:
+        """Whether the step's first answer without words may be asked for again."""
+        first, self._silent_step = self._silent_step != self._step, self._step
+        return first and self._failures + 1 < self._limits.tries
 
     def _sources(self, first: int) -> Sources | None:
         """The deltas a message was made of; a mode set in between is none of them."""
@@ -234,3 +249,11 @@ class Turn:
     def _close_step(self, wording: Wording) -> None:
         for payload in close_step(self._log.turn_events, self._log.open_deltas, assemble, wording):
             self._log.append(payload)
+
+
+def _says_nothing(content: tuple[ContentBlock, ...]) -> bool:
+    """Whether there are neither words for the person nor calls."""
+    return all(
+        isinstance(block, Reasoning) or (isinstance(block, Text) and not block.text.strip())
+        for block in content
+    )
