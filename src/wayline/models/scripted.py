@@ -108,12 +108,17 @@ def parse(lines: Sequence[str], source: str) -> list[Line]:
 
 def load(path: Path) -> "ScriptedModel":
     """A model of a script file. Raises `ScriptError`."""
+    return ScriptedModel(read(path), name=path.name)
+
+
+def read(path: Path) -> list[Line]:
+    """The lines of a script file. Raises `ScriptError`."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ScriptError(f"cannot read the script {path}: {error}") from None
     # Not splitlines(): JSON strings may hold the other line ends of Unicode as they are.
-    return ScriptedModel(parse(text.split("\n"), str(path)), name=path.name)
+    return parse(text.split("\n"), str(path))
 
 
 class ScriptedModel:
@@ -127,7 +132,7 @@ class ScriptedModel:
     def __init__(self, script: Sequence[Line], name: str = "script") -> None:
         self.name = name
         self._lines: Mapping[Purpose, list[Line]] = {
-            purpose: [line for line in script if _purpose(line) == purpose]
+            purpose: [line for line in script if purpose_of(line) == purpose]
             for purpose in ("turn", "title", "summary")
         }
 
@@ -159,7 +164,8 @@ class ScriptedModel:
         yield Finish(FinishReason(kind))
 
 
-def _purpose(line: Line) -> Purpose:
+def purpose_of(line: Line) -> Purpose:
+    """What a line is for."""
     return (line[0].purpose if line else None) or "turn"
 
 

@@ -68,12 +68,18 @@ def fill(template: Template, variables: Variables) -> Any:
             return template
 
 
-def adopt(template: Template, value: Any, variables: Variables) -> Template:
+def adopt(template: Template, value: Any, variables: Variables, *, exact: bool = False) -> Template:
     """The template, changed as little as makes it fit `value`: placeholders that fit stay."""
     if isinstance(template, dict) and isinstance(value, dict):
-        return {name: adopt(each, value[name], variables) for name, each in template.items() if name in value}
+        names = value if exact else [name for name in template if name in value]
+        return {
+            name: adopt(template[name], value[name], variables, exact=exact)
+            if name in template
+            else as_template(value[name])
+            for name in names
+        }
     if isinstance(template, list) and isinstance(value, list) and len(template) == len(value):
-        return [adopt(*pair, variables) for pair in zip(template, value, strict=True)]
+        return [adopt(*pair, variables, exact=exact) for pair in zip(template, value, strict=True)]
     return template if compare(template, value, variables).fits else as_template(value)
 
 
