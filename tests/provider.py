@@ -110,9 +110,10 @@ def tool_call(
     return delta(tool_calls=[{member: value for member, value in fragment.items() if value is not None}])
 
 
-def finish(reason: str = "stop") -> dict[str, Any]:
-    """The event that says why the model stopped."""
-    return {"id": "c-1", "choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": reason}]}
+def finish(reason: str = "stop", **counts: Any) -> dict[str, Any]:
+    """The event that says why the model stopped; some servers send the usage with it."""
+    choice = {"index": 0, "delta": {"content": ""}, "finish_reason": reason}
+    return {"id": "c-1", "choices": [choice], **({"usage": counts} if counts else {})}
 
 
 def usage(prompt: int, completion: int, **more: Any) -> dict[str, Any]:

@@ -2,19 +2,29 @@
 
 import json
 import os
-import threading
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
 import anyio
-import anyio.to_thread
 import pytest
 
 from tests.acp.conftest import log_of, of_type
-from tests.chat_server import DONE, Answer, ChatServer, call, chat_server, delta, failure, finish, text
 from tests.editor import Editor, Refused, editor
+from tests.provider import (
+    CUT,
+    Answer,
+    Gate,
+    Provider,
+    delta,
+    done,
+    failure,
+    finish,
+    provider_thread,
+    says,
+    tool_call,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -30,7 +40,7 @@ def connect(home: Path) -> Connect:
         "[limits]\nfirst_delay = 0.01\nlongest_delay = 0.05\n", encoding="utf-8"
     )
 
-    def start(server: ChatServer, **env: str) -> AbstractAsyncContextManager[Editor]:
+    def start(server: Provider, **env: str) -> AbstractAsyncContextManager[Editor]:
         return editor(home, env={"DEEPSEEK_BASE_URL": server.url, "DEEPSEEK_API_KEY": KEY, **env})
 
     return start
@@ -38,7 +48,7 @@ def connect(home: Path) -> Connect:
 
 def plan_call(call_id: str, *todos: tuple[str, str]) -> dict[str, Any]:
     listed = [{"content": content, "status": status} for content, status in todos]
-    return call(0, call_id, "todo_write", json.dumps({"todos": listed}))
+    return tool_call(0, call_id, "todo_write", json.dumps({"todos": listed}))
 
 
 async def test_a_whole_turn_over_http(connect: Connect, workspace: Path, home: Path):
@@ -49,15 +59,15 @@ async def test_a_whole_turn_over_http(connect: Connect, workspace: Path, home: P
             delta(reasoning_content="I should "),
             delta(reasoning_content="look"),
             delta(content="Looking."),
-            call(0, "r1", "read", '{"file_path"'),
-            call(0, None, None, ': "a"}'),
-            call(1, "r2", "read", '{"file_path": "b"}'),
+            tool_call(0, "r1", "read", '{"file_path"'),
+            tool_call(0, None, None, ': "a"}'),
+            tool_call(1, "r2", "read", '{"file_path": "b"}'),
             finish("tool_calls", prompt_tokens=120, completion_tokens=30, prompt_cache_hit_tokens=20),
-            DONE,
+            done(),
         ]
     )
-    second = Answer([plan_call("t1", ("one", "in_progress")), finish("tool_calls"), DONE])
-    with chat_server(first, second, text("All ", "done.")) as server:
+    second = Answer([plan_call("t1", ("one", "in_progress")), finish("tool_calls"), done()])
+    with provider_thread([first, second, says("All ", "done.")]) as server:
         async with connect(server) as client:
             await client.initialize()
             session = await client.new(workspace)
@@ -78,7 +88,9 @@ async def test_a_whole_turn_over_http(connect: Connect, workspace: Path, home: P
 
 
 async def test_a_rate_limit_is_waited_out_and_said(connect: Connect, workspace: Path, home: Path):
-    with chat_server(failure(429, "slow down", retry_after="0"), failure(500, "oops"), text("ok")) as server:
+    with provider_thread(
+        [failure(429, "slow down", retry_after="0"), failure(500, "oops"), says("ok")]
+    ) as server:
         async with connect(server) as client:
             await client.initialize()
             session = await client.new(workspace)
@@ -91,7 +103,7 @@ async def test_a_rate_limit_is_waited_out_and_said(connect: Connect, workspace: 
 
 
 async def test_a_provider_that_stays_down_is_an_error_with_its_words(connect: Connect, workspace: Path):
-    with chat_server(*[failure(503, "overloaded today")] * 5, text("ok")) as server:
+    with provider_thread([*[failure(503, "overloaded today")] * 5, says("ok")]) as server:
         async with connect(server) as client:
             await client.initialize()
             session = await client.new(workspace)
@@ -114,7 +126,7 @@ async def test_a_provider_that_stays_down_is_an_error_with_its_words(connect: Co
 async def test_what_the_provider_will_not_take_is_told_at_once(
     connect: Connect, workspace: Path, answer: Answer, code: int, words: str
 ):
-    with chat_server(answer, text("ok")) as server:
+    with provider_thread([answer, says("ok")]) as server:
         async with connect(server) as client:
             await client.initialize()
             session = await client.new(workspace)
@@ -129,9 +141,7 @@ async def test_what_the_provider_will_not_take_is_told_at_once(
 async def test_an_answer_cut_in_the_middle_is_kept_and_the_next_step_goes_on(
     connect: Connect, workspace: Path, home: Path
 ):
-    with chat_server(
-        Answer([], cut=True), Answer([delta(content="half ")], cut=True), text("whole")
-    ) as server:
+    with provider_thread([Answer([CUT]), Answer([delta(content="half "), CUT]), says("whole")]) as server:
         async with connect(server) as client:
             await client.initialize()
             session = await client.new(workspace)
@@ -143,7 +153,7 @@ async def test_an_answer_cut_in_the_middle_is_kept_and_the_next_step_goes_on(
 
 
 async def test_an_empty_answer_is_asked_for_again(connect: Connect, workspace: Path):
-    with chat_server(Answer([finish("stop"), DONE]), text("ok")) as server:
+    with provider_thread([Answer([finish("stop"), done()]), says("ok")]) as server:
         async with connect(server) as client:
             await client.initialize()
             session = await client.new(workspace)
@@ -151,8 +161,8 @@ async def test_an_empty_answer_is_asked_for_again(connect: Connect, workspace: P
 
 
 async def test_a_body_that_never_ends_behind_done_does_not_keep_the_turn(connect: Connect, workspace: Path):
-    held = Answer([delta(content="all"), finish("stop"), DONE, "x"], wait=threading.Event(), wait_before=3)
-    with chat_server(held, text("more")) as server:
+    held = Answer([delta(content="all"), finish("stop"), done(), Gate(), "x"])
+    with provider_thread([held, says("more")]) as server:
         async with connect(server) as client:
             await client.initialize()
             session = await client.new(workspace)
@@ -164,8 +174,8 @@ async def test_a_body_that_never_ends_behind_done_does_not_keep_the_turn(connect
 async def test_a_call_with_bad_arguments_does_not_spoil_the_requests_after_it(
     connect: Connect, workspace: Path
 ):
-    bad = Answer([call(0, "b1", "read", '{"file_path": '), finish("tool_calls"), DONE])
-    with chat_server(bad, text("sorry"), text("ok")) as server:
+    bad = Answer([tool_call(0, "b1", "read", '{"file_path": '), finish("tool_calls"), done()])
+    with provider_thread([bad, says("sorry"), says("ok")]) as server:
         async with connect(server) as client:
             await client.initialize()
             session = await client.new(workspace)
@@ -177,8 +187,8 @@ async def test_a_call_with_bad_arguments_does_not_spoil_the_requests_after_it(
 
 
 async def test_lone_surrogates_from_the_provider_are_replaced(connect: Connect, workspace: Path):
-    odd = Answer(['{"choices": [{"delta": {"content": "a\\udfffb"}}]}', finish("stop"), DONE])
-    with chat_server(odd) as server:
+    odd = Answer(['{"choices": [{"delta": {"content": "a\\udfffb"}}]}', finish("stop"), done()])
+    with provider_thread([odd]) as server:
         async with connect(server) as client:
             await client.initialize()
             session = await client.new(workspace)
@@ -187,8 +197,8 @@ async def test_lone_surrogates_from_the_provider_are_replaced(connect: Connect, 
 
 
 async def test_a_cancel_hangs_up_on_a_silent_provider(connect: Connect, workspace: Path):
-    silent = Answer([delta(content="x"), delta(content="y")], wait=threading.Event(), wait_before=1)
-    with chat_server(silent, text("ok")) as server:
+    silent = Answer([delta(content="x"), Gate(), delta(content="y")])
+    with provider_thread([silent, says("ok")]) as server:
         async with connect(server) as client:
             await client.initialize()
             session = await client.new(workspace)
@@ -196,13 +206,12 @@ async def test_a_cancel_hangs_up_on_a_silent_provider(connect: Connect, workspac
             await client.update("agent_message_chunk")
             await client.cancel(session)
             assert (await client.answered(request_id))["stopReason"] == "cancelled"
-            await anyio.to_thread.run_sync(server.hung_up.wait, 10)
-            assert server.hung_up.is_set()
+            await server.hung_up.wait()
             assert await client.prompt(session) == "end_turn"
 
 
 async def test_a_key_on_file_counts_from_the_next_session_on(connect: Connect, workspace: Path, home: Path):
-    with chat_server(text("ok")) as server:
+    with provider_thread([says("ok")]) as server:
         async with connect(server, DEEPSEEK_API_KEY="") as client:
             await client.initialize()
             for method, params in [
@@ -223,7 +232,7 @@ async def test_a_key_on_file_counts_from_the_next_session_on(connect: Connect, w
 
 async def test_a_server_of_ones_own_needs_settings_and_no_key(workspace: Path, home: Path):
     home.mkdir()
-    with chat_server(text("ok")) as server:
+    with provider_thread([says("ok")]) as server:
         (home / "settings.toml").write_text(
             f'model = "mine/tiny"\n[providers.mine]\nbase_url = "{server.url}/v1"\nmodels = ["tiny"]\n'
             "context_window = 8000\n",
@@ -239,7 +248,7 @@ async def test_a_server_of_ones_own_needs_settings_and_no_key(workspace: Path, h
 
 
 async def test_a_hostile_workspace_gets_neither_the_key_nor_a_request(connect: Connect, workspace: Path):
-    with chat_server(text("gotcha")) as hostile, chat_server(text("ok")) as server:
+    with provider_thread([says("gotcha")]) as hostile, provider_thread([says("ok")]) as server:
         folder = workspace / ".wayline"
         folder.mkdir()
         (folder / "settings.toml").write_text(

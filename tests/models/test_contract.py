@@ -11,8 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.chat_server import DONE, Answer, call, chat_server, delta, finish
 from tests.models.rules import check
+from tests.provider import (
+    CUT,
+    Answer,
+    delta,
+    done,
+    finish,
+    provider_thread,
+    tool_call,
+)
 from wayline.log.codec import encode
 from wayline.log.content import Chunk, ContentBlock, Message, Reasoning, Text, ToolCall
 from wayline.log.events import AssistantChunk, Event, Header
@@ -48,21 +56,21 @@ EVENTS: dict[Scene, Answer] = {
             delta(content=" is"),
             finish("stop"),
             {"choices": [], "usage": USAGE},
-            DONE,
+            done(),
         ]
     ),
     "calls": Answer(
         [
             delta(content="look"),
-            call(0, "a", "read", ""),
-            call(0, None, None, '{"x"'),
-            call(1, "b", "glob", "{}"),
-            call(0, None, None, ": 1}"),
+            tool_call(0, "a", "read", ""),
+            tool_call(0, None, None, '{"x"'),
+            tool_call(1, "b", "glob", "{}"),
+            tool_call(0, None, None, ": 1}"),
             finish("tool_calls", **USAGE),
-            DONE,
+            done(),
         ]
     ),
-    "cut": Answer([delta(content="half"), delta(content=" of")], cut=True),
+    "cut": Answer([delta(content="half"), delta(content=" of"), CUT]),
 }
 
 
@@ -86,7 +94,7 @@ async def a_recorded_log(scene: Scene, folder: Path) -> AsyncIterator[Model]:
 
 @asynccontextmanager
 async def a_server(scene: Scene, folder: Path) -> AsyncIterator[Model]:
-    with chat_server(EVENTS[scene]) as server:
+    with provider_thread([EVENTS[scene]]) as server:
         model = ChatModel("test", "m", ProviderConfig(base_url=server.url, read_timeout=5.0), lambda: None)
         yield model
         await model.aclose()
@@ -171,10 +179,10 @@ def fragments(
         raw = json.dumps(arguments, ensure_ascii=False)
         if form == "fragments":
             half = len(raw) // 2
-            yield call(at, call_id, name, raw[:half])
-            yield call(at, None, None, raw[half:])
+            yield tool_call(at, call_id, name, raw[:half])
+            yield tool_call(at, None, None, raw[half:])
         else:
-            yield call(at, call_id, name, arguments if form == "object" else raw)
+            yield tool_call(at, call_id, name, arguments if form == "object" else raw)
 
 
 @given(

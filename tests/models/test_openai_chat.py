@@ -1,23 +1,25 @@
 """The chat dialect over real HTTP: what is sent, what comes of each answer, what each failure means."""
 
 import json
-import threading
 from typing import Any
 
 import anyio
 import pytest
 
-from tests.chat_server import (
-    DONE,
+from tests.provider import (
+    CUT,
     Answer,
-    ChatServer,
-    Received,
-    call,
-    chat_server,
+    Gate,
+    Provider,
+    Request,
     delta,
+    done,
     failure,
     finish,
-    text,
+    provider_thread,
+    says,
+    tool_call,
+    whole,
 )
 from wayline.log.content import (
     BlockEnd,
@@ -55,12 +57,12 @@ def request(*messages: Message, session: str = "s", tools: tuple[ToolSpec, ...] 
     return ModelRequest(session, "be good", history, tools, ordinal=0, turn=1, step=1)
 
 
-def model_of(server: ChatServer, **config: Any) -> ChatModel:
+def model_of(server: Provider, **config: Any) -> ChatModel:
     settings: dict[str, Any] = {"base_url": server.url, "key_env": "SOME_KEY", "read_timeout": 5.0, **config}
     return ChatModel("test", "m-1", ProviderConfig(**settings), lambda: KEY)
 
 
-async def ask(server: ChatServer, asked: ModelRequest | None = None, **config: Any) -> list[Chunk]:
+async def ask(server: Provider, asked: ModelRequest | None = None, **config: Any) -> list[Chunk]:
     model = model_of(server, **config)
     try:
         with anyio.fail_after(20):
@@ -70,12 +72,12 @@ async def ask(server: ChatServer, asked: ModelRequest | None = None, **config: A
 
 
 async def answer_of(*events: Any, **config: Any) -> tuple[Any, ...]:
-    with chat_server(Answer(events)) as server:
+    with provider_thread([Answer(events)]) as server:
         return assemble(await ask(server, **config))
 
 
-async def sent(asked: ModelRequest, **config: Any) -> Received:
-    with chat_server(text("ok")) as server:
+async def sent(asked: ModelRequest, **config: Any) -> Request:
+    with provider_thread([says("ok")]) as server:
         await ask(server, asked, **config)
         return server.requests[0]
 
@@ -141,27 +143,29 @@ async def test_images_are_sent_to_those_that_take_them():
 
 
 async def test_text_and_reasoning_become_blocks_and_usage_is_without_cache_hits():
-    with chat_server(
-        Answer(
-            [
-                delta(role="assistant", content=None, reasoning_content=""),
-                delta(reasoning_content="let me "),
-                delta(reasoning_content="think"),
-                delta(content="an"),
-                delta(content="swer"),
-                finish("stop"),
-                {
-                    "choices": [],
-                    "usage": {
-                        "prompt_tokens": 100,
-                        "prompt_cache_hit_tokens": 64,
-                        "completion_tokens": 30,
-                        "completion_tokens_details": {"reasoning_tokens": 20},
+    with provider_thread(
+        [
+            Answer(
+                [
+                    delta(role="assistant", content=None, reasoning_content=""),
+                    delta(reasoning_content="let me "),
+                    delta(reasoning_content="think"),
+                    delta(content="an"),
+                    delta(content="swer"),
+                    finish("stop"),
+                    {
+                        "choices": [],
+                        "usage": {
+                            "prompt_tokens": 100,
+                            "prompt_cache_hit_tokens": 64,
+                            "completion_tokens": 30,
+                            "completion_tokens_details": {"reasoning_tokens": 20},
+                        },
                     },
-                },
-                DONE,
-            ]
-        )
+                    done(),
+                ]
+            )
+        ]
     ) as server:
         chunks = await ask(server)
     assert assemble(chunks) == (Reasoning("let me think"), Text("answer"))
@@ -173,25 +177,33 @@ async def test_text_and_reasoning_become_blocks_and_usage_is_without_cache_hits(
 @pytest.mark.parametrize(
     "events",
     [
-        [call(0, "a", "read", '{"x"'), call(0, None, None, ": 1}"), call(1, "b", "glob", "{}")],
-        [call(0, "a", "read", '{"x"'), call(1, "b", "glob", "{}"), call(0, None, None, ": 1}")],
-        [call(0, "a", "read", '{"x": 1}'), call(0, "b", "glob", "{}")],
-        [call(0, "a", "read", ""), call(0, "a", "", '{"x": 1}'), call(1, "b", "glob", "{}")],
-        [call(None, "a", "read", '{"x": 1}'), call(None, "b", "glob", "{}")],
-        [call(0, "a", "read", {"x": 1}), call(1, "b", "glob", {})],
+        [
+            tool_call(0, "a", "read", '{"x"'),
+            tool_call(0, None, None, ": 1}"),
+            tool_call(1, "b", "glob", "{}"),
+        ],
+        [
+            tool_call(0, "a", "read", '{"x"'),
+            tool_call(1, "b", "glob", "{}"),
+            tool_call(0, None, None, ": 1}"),
+        ],
+        [tool_call(0, "a", "read", '{"x": 1}'), tool_call(0, "b", "glob", "{}")],
+        [tool_call(0, "a", "read", ""), tool_call(0, "a", "", '{"x": 1}'), tool_call(1, "b", "glob", "{}")],
+        [tool_call(None, "a", "read", '{"x": 1}'), tool_call(None, "b", "glob", "{}")],
+        [tool_call(0, "a", "read", {"x": 1}), tool_call(1, "b", "glob", {})],
     ],
     ids=["fragments", "interleaved", "index restarts", "empty name later", "no index", "objects"],
 )
 async def test_calls_are_put_together_however_they_come(events: list[dict[str, Any]]):
-    assert await answer_of(*events, finish("tool_calls"), DONE) == (
+    assert await answer_of(*events, finish("tool_calls"), done()) == (
         ToolCall("a", "read", '{"x": 1}'),
         ToolCall("b", "glob", "{}"),
     )
 
 
 async def test_calls_without_ids_or_with_one_id_get_their_own():
-    none = await answer_of(call(0, None, "a", "{}"), call(1, "", "b", "{}"), finish("tool_calls"))
-    same = await answer_of(call(0, "x", "a", "{}"), call(1, "x", "b", "{}"), finish("tool_calls"))
+    none = await answer_of(tool_call(0, None, "a", "{}"), tool_call(1, "", "b", "{}"), finish("tool_calls"))
+    same = await answer_of(tool_call(0, "x", "a", "{}"), tool_call(1, "x", "b", "{}"), finish("tool_calls"))
     for first, second in (none, same):
         assert (first.name, second.name) == ("a", "b")
         assert first.id
@@ -201,21 +213,21 @@ async def test_calls_without_ids_or_with_one_id_get_their_own():
 
 async def test_two_whole_calls_without_index_and_id_are_two():
     calls = await answer_of(
-        call(None, None, "a", '{"n": 1}'), call(None, None, "b", '{"n": 2}'), finish("stop")
+        tool_call(None, None, "a", '{"n": 1}'), tool_call(None, None, "b", '{"n": 2}'), finish("stop")
     )
     assert [(made.name, made.arguments) for made in calls] == [("a", '{"n": 1}'), ("b", '{"n": 2}')]
 
 
 async def test_a_call_makes_the_finish_tool_calls_whatever_the_server_says():
-    with chat_server(Answer([call(0, "a", "read", "{}"), finish("stop"), DONE])) as server:
+    with provider_thread([Answer([tool_call(0, "a", "read", "{}"), finish("stop"), done()])]) as server:
         chunks = await ask(server)
     assert isinstance(chunks[-1], Finish)
     assert chunks[-1].reason.kind == "tool-calls"
 
 
 async def test_at_the_token_limit_half_built_calls_are_dropped():
-    with chat_server(
-        Answer([delta(content="so"), call(0, "a", "read", '{"x'), finish("length"), DONE])
+    with provider_thread(
+        [Answer([delta(content="so"), tool_call(0, "a", "read", '{"x'), finish("length"), done()])]
     ) as server:
         chunks = await ask(server)
     assert assemble(chunks) == (Text("so"),)
@@ -224,7 +236,7 @@ async def test_at_the_token_limit_half_built_calls_are_dropped():
 
 
 async def test_a_refusal_is_text_and_a_finish_of_its_own():
-    with chat_server(Answer([delta(refusal="I will not"), finish("stop"), DONE])) as server:
+    with provider_thread([Answer([delta(refusal="I will not"), finish("stop"), done()])]) as server:
         chunks = await ask(server)
     assert assemble(chunks) == (Text("I will not"),)
     assert isinstance(chunks[-1], Finish)
@@ -240,13 +252,13 @@ async def test_a_refusal_is_text_and_a_finish_of_its_own():
             json.dumps(delta(content="ok")).encode(),
             b"\r\n\r\n",
             finish("stop"),
-            DONE,
+            done(),
         ],
-        [b"\xef\xbb\xbfdata:" + json.dumps(delta(content="ok")).encode() + b"\n\n", finish("stop"), DONE],
+        [b"\xef\xbb\xbfdata:" + json.dumps(delta(content="ok")).encode() + b"\n\n", finish("stop"), done()],
         [
             b"event: message\nid: 7\nretry: 10\ndata: " + json.dumps(delta(content="ok")).encode() + b"\n\n",
             finish("stop"),
-            DONE,
+            done(),
         ],
         [delta(content="ok"), finish("stop"), b"data: [DONE]"],
         [delta(reasoning="thinking"), delta(content="ok"), finish("eos")],
@@ -260,12 +272,12 @@ async def test_servers_differ_and_are_understood(events: list[Any]):
 
 async def test_a_whole_answer_as_json_is_taken():
     body = {"choices": [{"message": {"role": "assistant", "content": "ok"}, "finish_reason": "stop"}]}
-    with chat_server(Answer(body=json.dumps(body).encode())) as server:
+    with provider_thread([whole(body)]) as server:
         assert assemble(await ask(server)) == (Text("ok"),)
 
 
 async def test_lone_surrogates_become_replacement_characters():
-    assert await answer_of('{"choices": [{"delta": {"content": "a\\ud800b"}}]}', finish("stop"), DONE) == (
+    assert await answer_of('{"choices": [{"delta": {"content": "a\\ud800b"}}]}', finish("stop"), done()) == (
         Text("a\ufffdb"),
     )
 
@@ -273,15 +285,15 @@ async def test_lone_surrogates_become_replacement_characters():
 @pytest.mark.parametrize(
     "answer",
     [
-        Answer([DONE]),
-        Answer([delta(content=""), finish("stop"), DONE]),
+        Answer([done()]),
+        Answer([delta(content=""), finish("stop"), done()]),
         Answer([]),
         Answer(["not json"]),
         Answer(['{"choices": 7}']),
         Answer([{"error": {"message": "overloaded"}}]),
-        Answer([delta(content="x"), finish("insufficient_system_resource"), DONE]),
-        Answer([delta(content="half")], cut=True),
-        Answer([], cut=True),
+        Answer([delta(content="x"), finish("insufficient_system_resource"), done()]),
+        Answer([delta(content="half"), CUT]),
+        Answer([CUT]),
         Answer([delta(content="half")]),
         failure(429, "slow down"),
         failure(500, "oops"),
@@ -289,7 +301,7 @@ async def test_lone_surrogates_become_replacement_characters():
     ],
 )
 async def test_what_may_work_later_is_unavailable(answer: Answer):
-    with chat_server(answer) as server, pytest.raises(Unavailable):
+    with provider_thread([answer]) as server, pytest.raises(Unavailable):
         await ask(server)
 
 
@@ -314,16 +326,16 @@ async def test_without_its_end_an_answer_counts_as_cut_where_a_provider_sends_on
             "maximum context",
         ),
         (failure(500, "oops"), Unavailable, "oops"),
-        (Answer(status=502, body=b"<html>Bad Gateway</html>"), Unavailable, "Bad Gateway"),
+        (whole(b"<html>Bad Gateway</html>", 502), Unavailable, "Bad Gateway"),
         (failure(401, f"the key {KEY} is wrong"), NoCredentials, "is wrong"),
-        (Answer([finish("content_filter"), DONE]), RequestRefused, "content filter"),
+        (Answer([finish("content_filter"), done()]), RequestRefused, "content filter"),
         (Answer([{"error": {"message": "context_length_exceeded"}}]), ContextOverflow, "context_length"),
     ],
 )
 async def test_failures_are_told_in_the_providers_words_and_never_with_the_key(
     answer: Answer, error: type[Exception], words: str
 ):
-    with chat_server(answer) as server, pytest.raises(error) as raised:
+    with provider_thread([answer]) as server, pytest.raises(error) as raised:
         await ask(server)
     assert words in str(raised.value)
     assert KEY not in str(raised.value)
@@ -336,7 +348,7 @@ async def test_failures_are_told_in_the_providers_words_and_never_with_the_key(
 )
 async def test_retry_after_is_understood_in_both_forms(header: str, least: float, most: float):
     with (
-        chat_server(failure(429, "later", retry_after=header)) as server,
+        provider_thread([failure(429, "later", retry_after=header)]) as server,
         pytest.raises(Unavailable) as raised,
     ):
         await ask(server)
@@ -346,7 +358,7 @@ async def test_retry_after_is_understood_in_both_forms(header: str, least: float
 
 async def test_a_retry_after_that_says_nothing_is_none():
     with (
-        chat_server(failure(429, "later", retry_after="soon")) as server,
+        provider_thread([failure(429, "later", retry_after="soon")]) as server,
         pytest.raises(Unavailable) as raised,
     ):
         await ask(server)
@@ -354,7 +366,7 @@ async def test_a_retry_after_that_says_nothing_is_none():
 
 
 async def test_nobody_there_is_unavailable():
-    with chat_server() as server:
+    with provider_thread([]) as server:
         url = server.url
     model = ChatModel("test", "m", ProviderConfig(base_url=url), lambda: None)
     with pytest.raises(Unavailable, match="no connection"):
@@ -364,12 +376,12 @@ async def test_nobody_there_is_unavailable():
 
 
 async def test_silence_is_unavailable_after_its_limit():
-    silent = Answer([delta(content="x")], wait=threading.Event())
-    with chat_server(silent) as server, pytest.raises(Unavailable, match="in time"):
+    silent = Answer([Gate(), delta(content="x")])
+    with provider_thread([silent]) as server, pytest.raises(Unavailable, match="in time"):
         await ask(server, read_timeout=0.2)
 
 
-async def asked_with(server: ChatServer, key: str | None, **config: Any) -> list[Chunk]:
+async def asked_with(server: Provider, key: str | None, **config: Any) -> list[Chunk]:
     settings: dict[str, Any] = {"base_url": server.url, "key_env": "SOME_KEY", **config}
     model = ChatModel("test", "m-1", ProviderConfig(**settings), lambda: key)
     try:
@@ -380,14 +392,14 @@ async def asked_with(server: ChatServer, key: str | None, **config: Any) -> list
 
 
 async def test_blanks_around_a_key_are_not_part_of_it():
-    with chat_server(text("ok")) as server:
+    with provider_thread([says("ok")]) as server:
         await asked_with(server, f" {KEY}\n")
         assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 
 @pytest.mark.parametrize("key", ["k3y-that…", "k3y\nthat", "k3y\x00that"])
 async def test_a_key_that_cannot_be_sent_is_refused_without_a_word_of_it(key: str):
-    with chat_server(text("ok")) as server:
+    with provider_thread([says("ok")]) as server:
         with pytest.raises(NoCredentials, match="SOME_KEY") as raised:
             await asked_with(server, key)
         assert "k3y" not in str(raised.value)
@@ -395,7 +407,7 @@ async def test_a_key_that_cannot_be_sent_is_refused_without_a_word_of_it(key: st
 
 
 async def test_a_header_that_cannot_be_sent_is_refused_without_a_word_of_it():
-    with chat_server(text("ok")) as server, pytest.raises(RequestRefused) as raised:
+    with provider_thread([says("ok")]) as server, pytest.raises(RequestRefused) as raised:
         await asked_with(server, KEY, headers={"x-token": "s3cret\n"})
     assert "s3cret" not in str(raised.value)
 
@@ -404,22 +416,22 @@ async def test_a_header_that_cannot_be_sent_is_refused_without_a_word_of_it():
     "answer",
     [
         Answer([{"error": {"message": f"bad key {KEY}"}}]),
-        Answer(body=json.dumps({"error": {"message": f"bad key {KEY}"}}).encode()),
+        whole({"error": {"message": f"bad key {KEY}"}}),
         failure(500, f"bad key {KEY}"),
         failure(401, "x" * 990 + KEY),
-        Answer(status=403, body=b"<p>" + b"x" * 990 + KEY.encode()),
+        whole(b"<p>" + b"x" * 990 + KEY.encode(), 403),
     ],
     ids=["event", "whole", "status", "at the end of what is kept", "no JSON"],
 )
 async def test_a_key_that_the_provider_repeats_is_taken_out_of_its_words(answer: Answer):
-    with chat_server(answer) as server, pytest.raises(ModelError) as raised:
+    with provider_thread([answer]) as server, pytest.raises(ModelError) as raised:
         await ask(server)
     assert KEY[:5] not in str(raised.value)
 
 
 async def test_a_redirect_is_not_followed_and_says_where_to():
     moved = Answer(status=308, headers={"location": "https://elsewhere.example/v1"}, body=b"")
-    with chat_server(moved, text("never")) as server:
+    with provider_thread([moved, says("never")]) as server:
         with pytest.raises(RequestRefused, match="elsewhere"):
             await ask(server)
         assert len(server.requests) == 1
@@ -427,28 +439,28 @@ async def test_a_redirect_is_not_followed_and_says_where_to():
 
 @pytest.mark.parametrize("url", ["localhost/v1", "ftp://localhost", "http://[::1/v1"])
 async def test_a_url_that_cannot_be_asked_is_refused_and_not_tried_again(url: str):
-    with chat_server() as server, pytest.raises(RequestRefused, match="not a URL"):
+    with provider_thread([]) as server, pytest.raises(RequestRefused, match="not a URL"):
         await asked_with(server, KEY, base_url=url)
 
 
 async def test_bytes_that_cannot_be_decoded_are_unavailable():
     garbled = Answer([delta(content="x")], headers={"content-encoding": "gzip"})
-    with chat_server(garbled) as server, pytest.raises(Unavailable, match="decoded"):
+    with provider_thread([garbled]) as server, pytest.raises(Unavailable, match="decoded"):
         await ask(server)
 
 
 @pytest.mark.parametrize("kind", ["application/json", "text/plain", "text/event-stream"])
 async def test_what_an_answer_is_shows_in_its_bytes_not_in_its_content_type(kind: str):
     message = {"choices": [{"message": {"content": "ok"}, "finish_reason": "stop"}]}
-    whole = Answer(body=json.dumps(message).encode(), headers={"content-type": kind})
-    streamed = Answer([delta(content="ok"), finish("stop"), DONE], headers={"content-type": kind})
-    for answer in (whole, streamed):
-        with chat_server(answer) as server:
+    at_once = Answer(body=json.dumps(message).encode(), headers={"content-type": kind})
+    streamed = Answer([delta(content="ok"), finish("stop"), done()], headers={"content-type": kind})
+    for answer in (at_once, streamed):
+        with provider_thread([answer]) as server:
             assert assemble(await ask(server)) == (Text("ok"),)
 
 
 async def test_without_a_key_nothing_is_sent_and_the_variable_is_named():
-    with chat_server(text("ok")) as server:
+    with provider_thread([says("ok")]) as server:
         config = ProviderConfig(base_url=server.url, key_env="SOME_KEY")
         model = ChatModel("test", "m", config, lambda: None)
         with pytest.raises(NoCredentials, match="SOME_KEY"):
@@ -459,27 +471,24 @@ async def test_without_a_key_nothing_is_sent_and_the_variable_is_named():
 
 
 async def test_a_local_server_needs_no_key_and_is_sent_none():
-    with chat_server(text("ok")) as server:
+    with provider_thread([says("ok")]) as server:
         await ask(server, key_env=None)
         assert "authorization" not in server.requests[0].headers
 
 
 async def test_closing_the_stream_hangs_up():
-    with chat_server(
-        Answer([delta(content="x"), delta(content="y")], wait=threading.Event(), wait_before=1)
-    ) as server:
+    with provider_thread([Answer([delta(content="x"), Gate(), delta(content="y")])]) as server:
         model = model_of(server)
         stream = model.stream(request())
         with anyio.fail_after(20):
             await anext(stream)
             await stream.aclose()
-            await anyio.to_thread.run_sync(server.hung_up.wait, 10)
-        assert server.hung_up.is_set()
+            await server.hung_up.wait()
         await model.aclose()
 
 
 async def test_messages_are_encoded_once_and_anew_when_the_history_changed():
-    with chat_server(*[text("ok")] * 5) as server:
+    with provider_thread([says("ok")] * 5) as server:
         model = model_of(server)
         first = [Message("user", (Text(f"m{number}"),)) for number in range(3)]
         for history in (
@@ -498,17 +507,19 @@ async def test_messages_are_encoded_once_and_anew_when_the_history_changed():
 
 
 async def test_every_block_that_is_opened_is_ended_with_what_its_deltas_add_up_to():
-    with chat_server(
-        Answer(
-            [
-                delta(reasoning_content="a"),
-                delta(content="b"),
-                call(0, "x", "y", "{"),
-                call(0, None, None, "}"),
-                finish("tool_calls"),
-                DONE,
-            ]
-        )
+    with provider_thread(
+        [
+            Answer(
+                [
+                    delta(reasoning_content="a"),
+                    delta(content="b"),
+                    tool_call(0, "x", "y", "{"),
+                    tool_call(0, None, None, "}"),
+                    finish("tool_calls"),
+                    done(),
+                ]
+            )
+        ]
     ) as server:
         chunks = await ask(server)
     ends = [chunk for chunk in chunks if isinstance(chunk, BlockEnd)]
