@@ -9,7 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
@@ -46,7 +46,9 @@ class Program:
         chosen: Settings,
         environ: Mapping[str, str] = os.environ,
         open_log: OpenLog = LogFile,
+        tools: "Tools | None" = None,
     ) -> None:
+        """`tools`, made with the same settings, may be shared by many programs."""
         self.registry = Registry(homes.data, open_log=open_log)
         self.default_mode: Mode = chosen.mode
         self.patience = chosen.permissions.patience
@@ -54,7 +56,7 @@ class Program:
         self._environ = environ
         self._models = Models(homes, chosen, environ)
         self.default_model = self._models.default
-        self._tools = Tools(chosen)
+        self._tools = tools or Tools(chosen.plugins)
         self._preloading: threading.Thread | None = None
 
     @property
@@ -75,7 +77,7 @@ class Program:
 
     def preload(self) -> None:
         """Import in a thread what the first prompt needs. A failure shows when it is needed."""
-        if self._preloading is None:
+        if self._preloading is None and not self._tools.loaded:
             self._preloading = threading.Thread(target=self._import_all, daemon=True, name="preload")
             self._preloading.start()
 
@@ -150,10 +152,15 @@ def _told_once(session: Session, said: Prompt, notice: str) -> Prompt:
 class Tools:
     """The built-in tools, loaded when first needed; what shows them, whether they run or are replayed."""
 
-    def __init__(self, chosen: Settings) -> None:
-        self._config = chosen.plugins
+    def __init__(self, config: Mapping[str, Mapping[str, Any]]) -> None:
+        self._config = config
         self._registry: ToolRegistry | None = None
         self._loading = threading.Lock()
+
+    @property
+    def loaded(self) -> bool:
+        """Whether they are there, and all that a turn imports with them."""
+        return self._registry is not None
 
     def registry(self) -> "ToolRegistry":
         """The tools; blocks while they are loaded."""

@@ -1,11 +1,13 @@
 """Wayline in this very process, over memory streams: a hundred transcripts a second."""
 
+import json
 import logging
 import traceback
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from typing import Any
 
 import anyio
 import msgspec
@@ -28,6 +30,7 @@ class InProcess(msgspec.Struct, frozen=True):
     """Agents that are Wayline itself, without a process around it."""
 
     environ: Mapping[str, str]
+    tools: dict[str, compose.Tools] = msgspec.field(default_factory=dict)
 
     @asynccontextmanager
     async def start(self, place: Place) -> AsyncIterator[RunningAgent]:
@@ -38,7 +41,7 @@ class InProcess(msgspec.Struct, frozen=True):
         homes, environ = Homes(place.home, place.home), {**self.environ, **place.environ}
         try:
             chosen = settings.load(homes, environ)
-            program = compose.Program(homes, chosen, environ, logs.open)
+            program = compose.Program(homes, chosen, environ, logs.open, self._tools(chosen.plugins))
         except (settings.SettingsError, UnusableModel) as error:
             raise NotStarted(str(error)) from None
         to_agent, incoming = anyio.create_memory_object_stream[bytes](BUFFER)
@@ -46,7 +49,7 @@ class InProcess(msgspec.Struct, frozen=True):
         agent = Inside(to_agent, from_agent, logs)
         logging.getLogger("wayline").addHandler(_DIAGNOSTICS)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(agent.run, program, MemoryTransport(incoming, outgoing), outgoing)
+            tasks.start_soon(agent.run, program, incoming, outgoing)
             try:
                 yield agent
                 await agent.eof()
@@ -54,6 +57,10 @@ class InProcess(msgspec.Struct, frozen=True):
                     await agent.ended()
             finally:
                 await agent.kill()
+
+    def _tools(self, config: Mapping[str, Any]) -> compose.Tools:
+        """The tools of these settings: making them takes longer than most conversations."""
+        return self.tools.setdefault(json.dumps(config, sort_keys=True), compose.Tools(config))
 
 
 class Logs:
@@ -86,8 +93,8 @@ class _Log:
         self._file.append(line)
 
     def sync(self) -> None:
+        """Nothing outlives the run, so that a flush to the disk would only cost time."""
         self._check()
-        self._file.sync()
 
     def truncate(self, size: int) -> None:
         self._check()
@@ -131,12 +138,16 @@ class Inside:
         self._records: list[str] = []
 
     async def run(
-        self, program: compose.Program, transport: MemoryTransport, outgoing: MemoryObjectSendStream[bytes]
+        self,
+        program: compose.Program,
+        incoming: MemoryObjectReceiveStream[bytes],
+        outgoing: MemoryObjectSendStream[bytes],
     ) -> None:
         """Serve until the client has gone, or it is killed. A crash is told as a process would tell it."""
         _RECORDS.set(self._records)
+        transport = MemoryTransport(incoming, outgoing)
         try:
-            with self._scope:
+            with self._scope, incoming, outgoing:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(transport.write_on)
                     await compose.converse(Connection(transport), program)
@@ -144,7 +155,6 @@ class Inside:
         except Exception:  # noqa: BLE001 - whatever it is, it ends this agent and nothing else
             self._records.append(traceback.format_exc())
         finally:
-            outgoing.close()
             self._ended.set()
 
     async def send(self, line: bytes) -> None:
