@@ -7,6 +7,7 @@ NotStarted    the command could not be started
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -161,9 +162,7 @@ class AgentProcess:
             return
 
 
-def wayline() -> Path | None:
-    """This program's own command, beside the interpreter that runs us; None where it is not installed."""
-    import sys
-
+def wayline_acp() -> list[str]:
+    """This very program as a command: the one beside the interpreter, else by the module's name."""
     command = Path(sys.executable).with_name("wayline")
-    return command if command.exists() else None
+    return [str(command), "acp"] if command.exists() else [sys.executable, "-m", "wayline", "acp"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 
 from wayline.transcripts import report
-from wayline.transcripts.agents import Agents, Commands, wayline
+from wayline.transcripts.agents import Agents, Commands, wayline_acp
 from wayline.transcripts.conversation import Check
 from wayline.transcripts.format import Transcript, TranscriptError, dump_step, read
 from wayline.transcripts.player import Outcome, play
@@ -98,7 +98,7 @@ def _agents(options: argparse.Namespace) -> Agents:
         return InProcess(os.environ)
     if options.agent:
         return Commands(shlex.split(options.agent), os.environ)
-    return Commands([str(wayline()), "acp"], os.environ)
+    return Commands(wayline_acp(), os.environ)
 
 
 async def _play_all(
