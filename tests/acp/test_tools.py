@@ -202,3 +202,13 @@ async def test_a_session_whose_log_is_deleted_does_nothing_more(play: Play, work
         assert "deleted" in refused.value.details
         assert refused.value.data["code"] == "STORAGE"
     assert not (workspace / "x").exists()
+
+
+async def test_what_is_said_again_is_another_message(play: Play, workspace: Path):
+    async with play([{"reasoning": "first"}], [{"reasoning": "second"}, *DONE]) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        assert await client.prompt(session) == "end_turn"
+        thoughts = [each for each in client.updates() if each["sessionUpdate"] == "agent_thought_chunk"]
+        assert [each["content"]["text"] for each in thoughts] == ["first", "second"]
+        assert thoughts[0]["messageId"] != thoughts[1]["messageId"]

@@ -76,6 +76,7 @@ class Translator:
         self.window = window
         self._open: dict[str, _OpenCall] = {}
         self._wire_ids: set[str] = set()
+        self._retries = ""
 
     def live(self, events: Iterable[Event]) -> list[AnyUpdate]:
         """What the editor is told of events as they happen. Adjacent deltas of one message are joined."""
@@ -99,7 +100,7 @@ class Translator:
             if not isinstance(chunk, TextDelta | ReasoningDelta):
                 continue
             kind = AgentMessageChunk if isinstance(chunk, TextDelta) else AgentThoughtChunk
-            message_id = f"{data.turn}.{data.step}.{chunk.index}"
+            message_id = f"{data.turn}.{data.step}{self._retries}.{chunk.index}"
             if (kind, message_id) != (run_kind, run_id):
                 end_run()
                 run_kind, run_id = kind, message_id
@@ -113,7 +114,12 @@ class Translator:
             case UserMessage():
                 return []
             case AssistantMessage():
+                self._retries = ""
                 return self._usage(event.data)
+            case LlmRetry(attempt=attempt):
+                # What is said anew is another message than what was said before it failed.
+                self._retries = f"r{attempt}"
+                return self._either(event)
             case TodoWrite(todos=todos):
                 return [plan(todos)]
             case _:
