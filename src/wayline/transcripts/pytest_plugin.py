@@ -135,7 +135,9 @@ def _agents(config: pytest.Config, way: str) -> "Agents":
 
     agent = _option(config, "transcript_agent")
     if agent:
-        return Commands(shlex.split(agent), os.environ)
+        # Settings are committed, and the agent runs in a folder of its own: a path in them needs a root.
+        root = str(config.rootpath)
+        return Commands([word.replace("${PWD}", root) for word in shlex.split(agent)], os.environ)
     if way == "command":
         return Commands(wayline_acp(), os.environ)
     return config.stash.setdefault(_IN_PROCESS, _in_process())
