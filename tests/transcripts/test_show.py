@@ -400,6 +400,29 @@ def test_code_keeps_its_lines() -> None:
     assert f"     {line}\n" in text_of({"file": {"path": "a", "text": f"{line}\n{line}\n"}}, width=40)
 
 
+def test_files_that_the_client_is_asked_for_keep_their_lines() -> None:
+    line = " ".join(["column"] * 30)
+    told = text_of(
+        {"answer": {"content": line}, "to": {"method": "fs/read_text_file", "params": {"path": "a"}}},
+        {
+            "answer": {},
+            "to": {"method": "fs/write_text_file", "params": {"path": "b", "content": f"{line}\n\n"}},
+        },
+    )
+    assert "fs/read_text_file  a" in told
+    assert f"     {line}\n\n" in told
+
+
+def test_a_change_without_an_old_text_is_all_new() -> None:
+    diff = {"type": "diff", "path": "a", "newText": "$${x}\n"}
+    assert text_of(update(sessionUpdate="tool_call", title="t", content=[diff])) == snapshot("""\
+2  tool  t
+     new text of a
+     @@ -0,0 +1 @@
+     +${x}
+""")
+
+
 @pytest.mark.parametrize("width", [-5, 0, 1, 1000])
 def test_any_width_will_do(width: int) -> None:
     assert "Resource" in shown(transcript(*EVERYTHING), colour=True, width=width)

@@ -141,7 +141,7 @@ def _folded(text: str, name: str, tone: Tone) -> Markup:
 
 
 def _changes(change: Changes) -> Markup:
-    new = "new file " if change.old is None else "change of "
+    new = "new text of " if change.old is None else "change of "
     title = element("div", f"{new}{shortened(change.path, 300)}", class_="what")
     found = hunks(change.old, change.new)
     text = "\n".join(row for hunk in found for row in (hunk.header, *hunk.rows))

@@ -8,7 +8,7 @@ import msgspec
 from wayline.transcripts import cards
 from wayline.transcripts.cards import shaped
 from wayline.transcripts.foreign import aside, compact
-from wayline.transcripts.scenes import Card, Option, Question, Reply
+from wayline.transcripts.scenes import Card, Listing, Option, Question, Reply
 from wayline.transcripts.updates import session_of
 
 #: the title of a tool call, from its session and its id
@@ -100,7 +100,7 @@ def _seen(method: str, params: dict[str, Any], title: Callable[[str], str]) -> _
             shown = cards.cards(call.content) if call.content else ()
             return _Seen(subject, ("options", "toolCall"), options, shown)
         case "fs/read_text_file" | "fs/write_text_file" if file := shaped(_File, params):
-            content: tuple[Card, ...] = () if file.content is None else (cards.words(file.content),)
+            content: tuple[Card, ...] = () if file.content is None else (_listing(file.content),)
             return _Seen(file.path, ("path", "content"), cards=content)
         case "terminal/create" if run := shaped(_Command, params):
             return _Seen(" ".join(["$", run.command, *run.args]), ("command", "args"))
@@ -117,8 +117,12 @@ def reply(line: int, result: Any, to: dict[str, Any], asked: Question | None) ->
         case "terminal/output" if printed := cards.output(result):
             return Reply(line, "", cards=(printed,))
         case "fs/read_text_file" if read := shaped(_Content, result):
-            return Reply(line, "", cards=(cards.words(read.content),))
+            return Reply(line, "", cards=(_listing(read.content),))
     return Reply(line, compact(result))
+
+
+def _listing(text: str) -> Listing:
+    return Listing(cards.words(text).text)
 
 
 def _decided(outcome: _Outcome, asked: Question | None) -> str:

@@ -15,6 +15,12 @@ class Words(msgspec.Struct, frozen=True):
     text: str
 
 
+class Listing(msgspec.Struct, frozen=True):
+    """Text whose lines stay as they are: what a file holds."""
+
+    text: str
+
+
 class Diff(msgspec.Struct, frozen=True):
     """A change of a file; `old` None for a new one, or for one whose old text the step leaves open."""
 
@@ -44,7 +50,7 @@ class Json(msgspec.Struct, frozen=True):
     text: str
 
 
-Card = Words | Diff | Output | Attachment | Json
+Card = Words | Listing | Diff | Output | Attachment | Json
 
 
 class Base(msgspec.Struct, frozen=True, kw_only=True):

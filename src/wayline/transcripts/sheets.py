@@ -16,6 +16,7 @@ from wayline.transcripts.scenes import (
     Forbidden,
     Frame,
     Json,
+    Listing,
     LogLook,
     Note,
     Opening,
@@ -267,6 +268,8 @@ def _part(card: Card) -> Part:
     match card:
         case Words(text):
             return Prose(text)
+        case Listing(text):
+            return Code("", text)
         case Diff(path, old, new):
             return Changes(path, old, new)
         case Output(text, end):

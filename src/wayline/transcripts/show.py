@@ -160,7 +160,7 @@ def _code(code: Code, indent: int) -> Iterator[Row]:
 
 
 def _changes(change: Changes, indent: int) -> Iterator[Row]:
-    new = "new file " if change.old is None else "change of "
+    new = "new text of " if change.old is None else "change of "
     yield Row(0, indent, (Span(new, "quiet"), Span(_heading(change.path))))
     found = hunks(change.old, change.new)
     if not found:
