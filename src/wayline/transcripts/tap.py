@@ -315,7 +315,8 @@ class _Signals:
 
 def _start_writer(out: Path, agent: int) -> tuple[subprocess.Popen[bytes] | None, Tape]:
     # -P: the folder we run in is somebody's workspace, and may hold modules of any name.
-    command = [sys.executable, "-P", "-m", "wayline.transcripts.writer", str(out), str(agent)]
+    module = [sys.executable, "-P", "-m", "wayline.transcripts.writer"]
+    command = [*module, str(out), str(os.getpid()), str(agent)]
     try:
         writer = subprocess.Popen(
             command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True

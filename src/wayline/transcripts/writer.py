@@ -34,8 +34,7 @@ NO_LOG = Note(
 
 def main() -> int:
     """Take the conversation from stdin until its end, then write the transcript."""
-    out, agent = Path(sys.argv[1]), Agent(int(sys.argv[2]))
-    recorder = os.getppid()
+    out, recorder, agent = Path(sys.argv[1]), int(sys.argv[2]), Agent(int(sys.argv[3]))
     try:
         with TemporaryFile() as spool:
             shutil.copyfileobj(sys.stdin.buffer, spool, PIECE)
