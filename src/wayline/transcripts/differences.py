@@ -1,13 +1,14 @@
 """What differs between two texts, as the hunks of a unified diff."""
 
+import collections
 import difflib
 import io
 
 import msgspec
 
 CONTEXT = 3
-#: lines of old x lines of new that are compared line by line; more is one hunk
-COMPARED = 1_000_000
+#: steps that difflib may take for a comparison at worst, some seconds; texts that need more are one hunk
+COMPARED = 20_000_000
 
 
 class Hunk(msgspec.Struct, frozen=True):
@@ -22,13 +23,21 @@ def hunks(old: str | None, new: str) -> list[Hunk]:
     before, after = _lines(old or ""), _lines(new)
     start, end = _same_ends(before, after)
     old_part, new_part = before[start : len(before) - end], after[start : len(after) - end]
-    if len(old_part) * len(new_part) > COMPARED:
-        # difflib can take minutes for such texts, and nobody reads its answer.
+    if _steps(old_part, new_part) > COMPARED:
         groups = [[("replace", 0, len(old_part), 0, len(new_part))]]
     else:
         matcher = difflib.SequenceMatcher(None, old_part, new_part)
         groups = [list(group) for group in matcher.get_grouped_opcodes(CONTEXT)]
-    return [_hunk(group, old_part, new_part, start) for group in groups if old_part or new_part]
+    return [_hunk(group, old_part, new_part, start) for group in groups]
+
+
+def _steps(old: list[str], new: list[str]) -> int:
+    """What a comparison costs at worst: each round looks at all lines of old and where they stand in new."""
+    counts = collections.Counter(new)
+    # Of long texts difflib passes over lines that are more than a hundredth of them.
+    popular = len(new) // 100 + 1 if len(new) >= 200 else len(new)
+    places = sum(counts[line] for line in old if counts[line] <= popular)
+    return (len(old) + places) * min(len(old), len(new))
 
 
 def _lines(text: str) -> list[str]:
@@ -40,8 +49,6 @@ def _same_ends(old: list[str], new: list[str]) -> tuple[int, int]:
     shorter = min(len(old), len(new))
     first = next((i for i in range(shorter) if old[i] != new[i]), shorter)
     last = next((i for i in range(shorter - first) if old[-1 - i] != new[-1 - i]), shorter - first)
-    if len(old) == len(new) == first:
-        return first, 0
     return max(first - CONTEXT, 0), max(last - CONTEXT, 0)
 
 

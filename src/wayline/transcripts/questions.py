@@ -109,9 +109,9 @@ def _seen(method: str, params: dict[str, Any], title: Callable[[str], str]) -> _
     return _Seen("", ())
 
 
-def reply(line: int, result: Any, to: dict[str, Any], asked: Question | None) -> Reply:
-    """What the client answers to a question; `asked` is it, where the transcript expects it."""
-    match to.get("method"):
+def reply(line: int, result: Any, asked: Question) -> Reply:
+    """What the client answers to a question."""
+    match asked.method:
         case "session/request_permission" if decision := shaped(_Decision, result):
             return Reply(line, _decided(decision.outcome, asked))
         case "terminal/output" if printed := cards.output(result):
@@ -125,8 +125,8 @@ def _listing(text: str) -> Listing:
     return Listing(cards.words(text).text)
 
 
-def _decided(outcome: _Outcome, asked: Question | None) -> str:
+def _decided(outcome: _Outcome, asked: Question) -> str:
     if outcome.option_id is None:
         return outcome.outcome
-    name = next((way.name for way in asked.options if way.id == outcome.option_id), "") if asked else ""
+    name = next((way.name for way in asked.options if way.id == outcome.option_id), "")
     return f"{outcome.option_id} ({name})" if name else outcome.option_id

@@ -84,9 +84,10 @@ class _Stage:
             case Unordered():
                 self._unordered(line, step)
             case Answer():
-                self._reply(reply(line, step.answer, step.to, self._asked(step.to)), step.to)
+                asked = self._asked(line, step.to)
+                self._reply(asked, reply(line, step.answer, asked))
             case Refuse():
-                self._reply(Reply(line, _error(step.refuse), refused=True), step.to)
+                self._reply(self._asked(line, step.to), Reply(line, _error(step.refuse), refused=True))
             case Send():
                 self._scenes.append(self._send(line, step))
             case _:
@@ -102,8 +103,7 @@ class _Stage:
                 return msgspec.structs.replace(scene, scenes=tuple(map(self._settled, scene.scenes)))
             case Question(method=method) if scene in self._unanswered and method in self._client:
                 said = self._client[method]
-                to = {"method": method}
-                by_default = Reply(0, said) if isinstance(said, str) else reply(0, said, to, scene)
+                by_default = Reply(0, said) if isinstance(said, str) else reply(0, said, scene)
                 return msgspec.structs.replace(scene, reply=by_default)
         return scene
 
@@ -178,19 +178,18 @@ class _Stage:
             line=line, aside=aside(rest), method=method, request=request, outcome=outcome, text=text
         )
 
-    def _asked(self, to: dict[str, Any]) -> Question | None:
-        """The first question that is expected, not answered, and like `to` as far as can be told here."""
+    def _asked(self, line: int, to: dict[str, Any]) -> Question:
+        """The first question that is expected, not answered, and like `to` as far as can be told here; else
+        the one that `to` itself tells of."""
         session = session_of(to.get("params"))
         for each in self._unanswered:
             if to.get("method", each.method) == each.method and session in ("", each.session):
                 return each
-        return None
+        return question(line, to, self._updates.title)
 
-    def _reply(self, answer: Reply, to: dict[str, Any]) -> None:
-        asked = self._asked(to)
-        if asked is None:
-            scene = question(answer.line, to, self._updates.title)
-            self._scenes.append(msgspec.structs.replace(scene, reply=answer))
+    def _reply(self, asked: Question, answer: Reply) -> None:
+        if asked not in self._unanswered:
+            self._scenes.append(msgspec.structs.replace(asked, reply=answer))
             return
         self._unanswered.remove(asked)
         if self._scenes[-1] == asked:
