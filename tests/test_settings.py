@@ -42,7 +42,7 @@ def test_a_table_for_a_known_provider_changes_what_it_names_and_keeps_the_rest(h
     ("text", "said"),
     [
         ('[providers.mine]\nmodels = ["a"]\n', "base_url"),
-        ('[providers.mine]\nbase_url = "x"\nquirks = ["odd"]\n', "odd"),
+        ('[providers.mine]\nbase_url = "http://x"\nquirks = ["odd"]\n', "odd"),
         ("providers = 7\n", "providers"),
         ("[limits]\nsteps = 'many'\n", "steps"),
         ("[limits]\nsteps = 0\n", "steps"),
@@ -95,3 +95,26 @@ def test_models_are_known_by_their_whole_id_and_a_bare_name_is_found(homes: Home
     assert models.missing_credentials("mine/tiny") is None
     with pytest.raises(UnusableModel, match="nobody"):
         Models(homes, settings.load(homes, {}, model="nobody/x"), os.environ)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('[plugins.todo]\nallow_parallel = "false"\n', "plugins.todo.allow_parallel"),
+        ("[plugins.todo]\nallow_paralel = true\n", "allow_paralel"),
+        ("[plugins.tod]\nx = 1\n", "tod"),
+        ("[permissions]\npatience = -1\n", "permissions.patience"),
+        ("[permissions]\npatience = nan\n", "permissions.patience"),
+        ("[permissions]\npatience = inf\n", "permissions.patience"),
+        ("[providers.deepseek]\nread_timeout = -3\n", "read_timeout"),
+        ("[providers.deepseek]\nread_timeout = nan\n", "read_timeout"),
+        ("[providers.deepseek]\ncontext_window = -5\n", "context_window"),
+        ('[providers.deepseek]\nbase_url = "notaurl"\n', "base_url"),
+        ('[providers.deepseek]\nheaders = {a = "b\\nc"}\n', "headers"),
+        ("[limits]\nfirst_delay = nan\n", "first_delay"),
+    ],
+)
+def test_a_value_that_cannot_be_meant_is_refused_with_its_place(homes: Homes, text: str, place: str):
+    write(homes, text)
+    with pytest.raises(settings.SettingsError, match=place):
+        settings.load(homes, {})

@@ -56,7 +56,7 @@ class Program:
         self._environ = environ
         self._models = Models(homes, chosen, environ)
         self.default_model = self._models.default
-        self._tools = tools or Tools(chosen.plugins)
+        self._tools = tools or Tools(msgspec.to_builtins(chosen.plugins))
         self._preloading: threading.Thread | None = None
 
     @property

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import resource
 import signal
 import sys
 import threading
@@ -18,6 +19,11 @@ from wayline.wire.jsonrpc import Connection
 #: Seconds from the end of the conversation until the process is gone, whatever still hangs.
 LAST_BREATH = 1.8
 
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+
+#: Open files that we ask the system for: each open session has one.
+OPEN_FILES = 8192
+
 
 def run(model: str | None, mode: str | None) -> int:
     """Serve until the client closes its side, or a signal says so."""
@@ -29,9 +35,18 @@ def run(model: str | None, mode: str | None) -> int:
     except (settings.SettingsError, UnusableModel) as error:
         sys.stderr.write(f"wayline: {error}\n")
         return 1
+    _allow_open_files()
     wire_in, wire_out = stdio.claim()
     anyio.run(_serve, stdio.StdioTransport(wire_in, wire_out), program)
     return 0
+
+
+def _allow_open_files() -> None:
+    """Raise the limit of open files as far as we need and may."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 class DiagnosticsFile(logging.FileHandler):
@@ -67,12 +82,14 @@ class DiagnosticsFile(logging.FileHandler):
 def _log_to(file: Path) -> None:
     """Diagnostics go to stderr and to a file; `WAYLINE_LOG` sets how many."""
     level = os.environ.get("WAYLINE_LOG", "warning").upper()
-    known = level in ("DEBUG", "INFO", "WARNING", "ERROR")
+    known = level in LEVELS
     to_stderr = logging.StreamHandler(sys.stderr)
     to_stderr.setFormatter(logging.Formatter("wayline: %(levelname)s %(message)s"))
     to_file = DiagnosticsFile(file, delay=True)
     to_file.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s %(message)s"))
     logging.basicConfig(level=level if known else "WARNING", handlers=[to_stderr, to_file])
+    if not known:
+        logging.warning("WAYLINE_LOG is %r, and is one of %s", level.lower(), ", ".join(LEVELS).lower())
 
 
 async def _serve(transport: stdio.StdioTransport, program: compose.Program) -> None:

@@ -9,7 +9,7 @@ hostile repository must not be able to set a base URL and take a key.
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -36,7 +36,7 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class PermissionSettings(Table, frozen=True):
     """`[permissions]`: how many seconds a question waits for the person."""
 
-    patience: float = 30 * 60
+    patience: Annotated[float, msgspec.Meta(gt=0, le=30 * 86_400)] = 30 * 60
 
 
 class TodoSettings(Table, frozen=True):
@@ -50,8 +50,20 @@ class TodoSettings(Table, frozen=True):
         return self.models.get(model, self.enabled)
 
 
+class TodoPlugin(Table, frozen=True):
+    """`[plugins.todo]`: whether several tasks may be in progress."""
+
+    allow_parallel: bool = False
+
+
+class PluginSettings(Table, frozen=True):
+    """`[plugins]`: a table for each built-in plugin that has settings."""
+
+    todo: TodoPlugin = TodoPlugin()
+
+
 class Settings(Table, frozen=True):
-    """`settings.toml`. `plugins` holds each plugin's own table under its name."""
+    """`settings.toml`."""
 
     model: str = DEFAULT_MODEL
     mode: Mode = "ask"
@@ -59,7 +71,7 @@ class Settings(Table, frozen=True):
     limits: Limits = Limits()
     permissions: PermissionSettings = PermissionSettings()
     todo: TodoSettings = TodoSettings()
-    plugins: dict[str, dict[str, Any]] = {}
+    plugins: PluginSettings = PluginSettings()
 
 
 class Credentials(Table, frozen=True):

@@ -265,3 +265,85 @@ async def test_two_calls_with_one_id_become_two_cards(play: Play, workspace: Pat
         (True, False),
         (False, True),
     ]
+
+
+@pytest.mark.parametrize(
+    "arguments", ["[" * 1_000, "[" * 1_000 + "]" * 1_000, '{"file_path":' + '{"a":' * 600 + "1" + "}" * 601]
+)
+async def test_arguments_without_a_bottom_end_one_call_and_the_log_loads(
+    play: Play, workspace: Path, arguments: str
+):
+    step = [{"call": {"id": "c1", "name": "read", "arguments": arguments}}]
+    async with play(step, DONE) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        assert await client.prompt(session) == "end_turn"
+        card = await client.update("tool_call_update", status="failed")
+        assert card["rawOutput"]["error"] == "INVALID_ARGS"
+    async with play() as client:
+        await client.initialize()
+        await client.load(session, workspace)
+        assert client.said(session) == "DONE"
+
+
+@pytest.mark.parametrize("time", [10**18, -(10**18), 10**30])
+async def test_a_log_of_another_age_is_listed_and_loads(play: Play, workspace: Path, home: Path, time: int):
+    async with play(DONE) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        await client.prompt(session)
+    (path,) = home.glob("sessions/*/*/log.jsonl")
+    head, last = path.read_text(encoding="utf-8").rstrip("\n").rsplit("\n", 1)
+    event = json.loads(last)
+    path.write_text(f"{head}\n{json.dumps({**event, 'time': time})}\n", encoding="utf-8")
+    async with play() as client:
+        await client.initialize()
+        await client.new(workspace)
+        listed = await client.request("session/list", {})
+        known = [entry["sessionId"] for entry in listed["sessions"]]
+        damaged = [
+            entry["sessionId"] for entry in listed.get("_meta", {}).get("wayline", {}).get("damaged", [])
+        ]
+        assert session in known + damaged
+        if session in known:
+            await client.load(session, workspace)
+            assert client.said(session) == "DONE"
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "path"),
+    [
+        ("session/new", {"cwd": "/" + "a" * 5_000, "mcpServers": []}, "params.cwd"),
+        ("session/list", {"cursor": "9" * 5_000 + ":x"}, "params.cursor"),
+    ],
+)
+async def test_what_is_too_long_is_a_wrong_parameter(
+    play: Play, workspace: Path, method: str, params: dict[str, Any], path: str
+):
+    async with play(DONE) as client:
+        await client.initialize()
+        with pytest.raises(Refused) as refused:
+            await client.request(method, params)
+        assert refused.value.code == -32602
+        assert refused.value.data["path"] == path
+        await still_works(client, workspace)
+
+
+async def test_a_load_that_fails_on_its_way_leaves_nothing_open(play: Play, workspace: Path, home: Path):
+    """Withdrawn in the middle of a long transcript."""
+    async with play(DONE) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        await client.prompt(session, "x" * 3_000_000)
+    async with play(DONE) as client:
+        await client.initialize()
+        params = {"sessionId": session, "cwd": str(workspace), "mcpServers": []}
+        load = await client.begin("session/load", params)
+        await client.notify("$/cancel_request", {"requestId": load})
+        with pytest.raises(Refused) as refused:
+            await client.answered(load)
+        assert refused.value.code == -32800
+        with pytest.raises(Refused) as refused:
+            await client.prompt(session)
+        assert refused.value.code == -32002
+        await client.load(session, workspace)

@@ -592,3 +592,19 @@ async def test_serving_ends_when_it_is_told_to_stop(serving: Serving):
         peer.connection.stop()
         with anyio.fail_after(PATIENCE):
             await told.wait()
+
+
+async def test_a_number_beyond_a_float_is_answered_beside_an_escaped_pair(serving: Serving):
+    """Python's own reader makes an infinity of it, which is no JSON."""
+    async with serving() as peer:
+        peer.say(
+            b'{"jsonrpc": "2.0", "id": "a", "method": "none", "params": {"x": 1e999, "y": "\\ud83d\\ude00"}}'
+        )
+        frame = await peer.hear()
+        assert (frame["id"], frame["error"]["code"]) == ("a", -32601)
+
+
+async def test_an_escaped_backslash_before_a_surrogate_is_left_alone(serving: Serving):
+    async with serving() as peer:
+        peer.say(b'{"jsonrpc": "2.0", "id": 1, "method": "echo", "params": {"a": "\\\\ud800 \\ud800"}}')
+        assert (await peer.hear())["result"] == {"a": "\\ud800 \ufffd"}

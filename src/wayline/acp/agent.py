@@ -146,10 +146,18 @@ class Agent:
     async def _load(self, request: Request, params: LoadSession, slot: Slot, change: Change) -> object:
         async with change:
             cwd = workspace(params)
+            was_open = slot.session is not None
             session, stream = await self._open(slot, cwd)
             slot.notices = mcp_notices(params)
-            await self._services.load_tools()
-            await stream.replay()
+            try:
+                await self._services.load_tools()
+                await stream.replay()
+            except BaseException:
+                if not was_open:
+                    # A load that failed, or was withdrawn, leaves nothing open.
+                    with anyio.CancelScope(shield=True):
+                        await self._end(slot)
+                raise
         request.after_answer(stream.resume)
         request.after_answer(lambda: self._announce(slot))
         return self._settings(session)

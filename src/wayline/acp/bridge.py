@@ -4,7 +4,8 @@ Pure but for what it must remember of calls that are still open: which cards the
 """
 
 import json
-from collections.abc import Container, Iterable, Sequence
+import logging
+from collections.abc import Callable, Container, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,11 @@ from wayline.log.events import (
 from wayline.projections.state import State
 from wayline.tools.cards import Presentation, Presenter, TerminalCard, ToolOutput
 
+logger = logging.getLogger(__name__)
+
+#: the end of the year 9999, in milliseconds
+LAST_MOMENT = 253_402_300_799_000
+
 
 class _OpenCall(msgspec.Struct):
     """A call on its way: its id on the wire, what it shows, and the end of its output so far."""
@@ -94,7 +100,7 @@ class Translator:
             data = event.data
             if not isinstance(data, AssistantChunk):
                 end_run()
-                updates += self._live(event)
+                updates += _guarded(self._live, event)
                 continue
             chunk = data.chunk
             if not isinstance(chunk, TextDelta | ReasoningDelta):
@@ -128,20 +134,24 @@ class Translator:
     def replay(self, events: Iterable[Event], asked: Container[str] = ()) -> list[AnyUpdate]:
         """What the editor is told of a transcript: each message and each call once, whole. The calls
         `asked` about wait for the person."""
-        updates: list[AnyUpdate] = []
-        for event in events:
-            match event.data:
-                case UserMessage(content=content) | PromptBlocked(content=content):
-                    updates += _user_chunks(content, f"u{event.seq}")
-                case AssistantMessage(turn=turn, step=step, content=content):
-                    updates += _assistant_chunks(content, f"{turn}.{step}")
-                case TodoWrite():
-                    pass
-                case ToolCallStarted(call_id=call_id) as begun if call_id in asked:
-                    updates.append(self._begin(begun, event.seq, "pending"))
-                case _:
-                    updates += self._either(event)
-        return updates
+        return [
+            update
+            for event in events
+            for update in _guarded(lambda event: self._replayed(event, asked), event)
+        ]
+
+    def _replayed(self, event: Event, asked: Container[str]) -> list[AnyUpdate]:
+        match event.data:
+            case UserMessage(content=content) | PromptBlocked(content=content):
+                return _user_chunks(content, f"u{event.seq}")
+            case AssistantMessage(turn=turn, step=step, content=content):
+                return _assistant_chunks(content, f"{turn}.{step}")
+            case TodoWrite():
+                return []
+            case ToolCallStarted(call_id=call_id) as begun if call_id in asked:
+                return [self._begin(begun, event.seq, "pending")]
+            case _:
+                return self._either(event)
 
     def _either(self, event: Event) -> list[AnyUpdate]:  # noqa: C901, PLR0912 - a table of events
         """What is told the same way, live and on load."""
@@ -265,8 +275,18 @@ def closing(state: State, window: int | None, updated_at: int) -> list[AnyUpdate
     return updates
 
 
+def _guarded(tell: Callable[[Event], list[AnyUpdate]], event: Event) -> list[AnyUpdate]:
+    """What is told of an event. One that cannot be told ends neither its session nor the others."""
+    try:
+        return tell(event)
+    except Exception:
+        logger.exception("event %d cannot be shown", event.seq)
+        return _said("*Something happened here that cannot be shown; the diagnostics say why.*", event.seq)
+
+
 def timestamp(milliseconds: int) -> str:
-    """RFC 3339, in UTC."""
+    """RFC 3339, in UTC. A time that no calendar has becomes the nearest one that it has."""
+    milliseconds = min(max(milliseconds, 0), LAST_MOMENT)
     return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat().replace("+00:00", "Z")
 
 
@@ -274,7 +294,7 @@ def raw_input(arguments: str) -> Any:
     """The arguments as JSON, or the string as it is when the model sent something else."""
     try:
         return limits.raw(json.loads(arguments))
-    except ValueError:
+    except (ValueError, RecursionError):
         return limits.raw(arguments)
 
 

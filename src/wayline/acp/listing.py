@@ -13,6 +13,8 @@ PAGE = 50
 #: bytes of one page, so that the line stays under 64 KB
 PAGE_BYTES = 40 * 1024
 _DAMAGED_SHOWN = 20
+#: of a time in a cursor
+_DIGITS = 30
 
 
 def page(sessions: Sequence[Listed], cursor: str | None) -> dict[str, Any]:
@@ -56,7 +58,7 @@ def _cursor(listed: Listed) -> str:
 def _behind(sessions: Sequence[Listed], cursor: str) -> int:
     """Where the page begins: behind the entry the cursor names, also when that one is gone or newer."""
     updated_at, separator, session_id = cursor.partition(":")
-    if not separator or not updated_at.isdecimal():
-        raise InvalidParams(f"{cursor!r} is not a cursor of this agent", path="params.cursor")
+    if not separator or not updated_at.isdecimal() or len(updated_at) > _DIGITS:
+        raise InvalidParams(f"{cursor[:100]!r} is not a cursor of this agent", path="params.cursor")
     place = (-int(updated_at), session_id)
     return sum((-listed.updated_at, listed.id) <= place for listed in sessions)

@@ -18,9 +18,12 @@ def workspace(params: NewSession) -> Path:
             path="params.additionalDirectories",
         )
     path = absolute(params.cwd)
-    if not path.is_dir():
-        raise InvalidParams(f"{params.cwd} is not an existing directory", path="params.cwd")
-    return path.resolve()
+    try:
+        if path.is_dir():
+            return path.resolve()
+    except OSError as error:
+        raise InvalidParams(f"{params.cwd[:500]}: {error.strerror}", path="params.cwd") from None
+    raise InvalidParams(f"{params.cwd} is not an existing directory", path="params.cwd")
 
 
 def absolute(cwd: str) -> Path:

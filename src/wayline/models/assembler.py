@@ -82,7 +82,7 @@ def _half_built(block: ContentBlock) -> bool:
         return False
     try:
         return not isinstance(json.loads(block.arguments), dict)
-    except ValueError:
+    except (ValueError, RecursionError):
         return True
 
 

@@ -4,7 +4,7 @@ UnknownProvider    a model id names a provider nobody configured; the message na
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -22,6 +22,10 @@ class UnknownProvider(ValueError):
     """A model id with a provider that is not configured."""
 
 
+HeaderName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]
+HeaderValue = Annotated[str, msgspec.Meta(pattern=r"^[\t -~\x80-\xff]*$")]
+
+
 class ProviderConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A provider: `[providers.NAME]` in settings.
 
@@ -30,15 +34,15 @@ class ProviderConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `extra_body` is put into each request as it is (`thinking`, `reasoning_effort`).
     """
 
-    base_url: str
+    base_url: Annotated[str, msgspec.Meta(pattern=r"^https?://[^\s/]+")]
     key_env: str | None = None
     models: tuple[str, ...] = ()
-    context_window: int | None = None
+    context_window: Annotated[int, msgspec.Meta(gt=0)] | None = None
     takes_images: bool = False
     quirks: tuple[Quirk, ...] = ()
-    headers: dict[str, str] = {}
+    headers: dict[HeaderName, HeaderValue] = {}
     extra_body: dict[str, Any] = {}
-    read_timeout: float = 120.0
+    read_timeout: Annotated[float, msgspec.Meta(gt=0, le=86_400)] = 120.0
 
 
 PROVIDERS: Mapping[str, ProviderConfig] = {

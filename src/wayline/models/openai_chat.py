@@ -176,7 +176,7 @@ class ChatModel:
         text = _without(key, body.decode("utf-8", "replace"))
         try:
             return chat_errors.words(json.loads(text))
-        except ValueError:
+        except (ValueError, RecursionError):
             return text.strip()[: chat_errors.WORDS]
 
 

@@ -41,7 +41,9 @@ class InProcess(msgspec.Struct, frozen=True):
         homes, environ = Homes(place.home, place.home), {**self.environ, **place.environ}
         try:
             chosen = settings.load(homes, environ)
-            program = compose.Program(homes, chosen, environ, logs.open, self._tools(chosen.plugins))
+            program = compose.Program(
+                homes, chosen, environ, logs.open, self._tools(msgspec.to_builtins(chosen.plugins))
+            )
         except (settings.SettingsError, UnusableModel) as error:
             raise NotStarted(str(error)) from None
         to_agent, incoming = anyio.create_memory_object_stream[bytes](BUFFER)

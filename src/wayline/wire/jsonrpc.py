@@ -34,6 +34,10 @@ T = TypeVar("T")
 _UNSET = msgspec.UNSET
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+#: any escape in a JSON string: a whole pair of surrogates, or one that stands alone, or another
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<alone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
 _PATH = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>[^`]*)`)?$", re.DOTALL)
 
 
@@ -329,8 +333,7 @@ def _without_surrogates(line: bytes) -> bytes:
     """The line with lone surrogates replaced: JSON of clients may have them, and msgspec refuses them."""
     if not _SURROGATE_ESCAPE.search(line):
         return line
-    text = json.dumps(json.loads(line, parse_constant=_no_constant), ensure_ascii=False)
-    return _SURROGATE.sub("\ufffd", text).encode()
+    return _ESCAPE.sub(lambda match: rb"\ufffd" if match["alone"] else match[0], line)
 
 
 def _no_constant(name: str) -> None:
