@@ -52,7 +52,7 @@ def shaped(kind: type[T], value: Any) -> T | None:
     """The value as `kind`; None when it has another shape."""
     try:
         return msgspec.convert(value, kind)
-    except (msgspec.ValidationError, RecursionError, UnicodeEncodeError):
+    except (msgspec.ValidationError, UnicodeEncodeError):
         # The last one: a message about a value that has half a surrogate pair.
         return None
 
@@ -71,11 +71,12 @@ def cards(content: Any) -> tuple[Card, ...]:
 
 def card(block: Any) -> Card:
     """A content block, or an item of a tool call's content."""
+    # A loop, for foreign content can be nested as deep as it likes.
+    while isinstance(block, dict) and block.get("type") == "content" and "content" in block:
+        block = block["content"]
     kind = block.get("type") if isinstance(block, dict) else None
     found: Card | None = None
     match kind:
-        case "content":
-            return card(block.get("content"))
         case "text":
             found = _text(block)
         case "diff":
