@@ -1,4 +1,5 @@
-"""`python -m benchmarks [start | first-chunk | streaming | pace | request]…`: prints what was measured.
+"""`python -m benchmarks [start | first-chunk | streaming | pace | request | transcripts]…`: prints what
+was measured.
 
 Ratios and differences are taken side by side in one run, medians of several. Run it on an idle machine.
 """
@@ -119,6 +120,16 @@ def request(folder: Path) -> None:
     report("cost of a request", f"{len(body[0]) / 1024:.1f} KB", "14 KB", f"{tools} tools")
 
 
+def transcripts(folder: Path) -> None:
+    """A small transcript with a plan, played many times: in this process, and as processes."""
+    from benchmarks.transcripts import commands, in_process
+
+    each = in_process(300)
+    report("transcripts in process", f"{1 / each:.0f} a second of processor time", "100", "")
+    each = commands(20)
+    report("transcripts as processes", f"{1 / each:.1f} a second, two at once", "", "the agent's start")
+
+
 def report(what: str, figure: str, target: str, detail: str) -> None:
     """One line of the table."""
     print(f"{what:24} {figure:44} must reach {target:10} {detail}", flush=True)
@@ -130,6 +141,7 @@ ALL: dict[str, Callable[[Path], None]] = {
     "streaming": streaming,
     "pace": pace,
     "request": request,
+    "transcripts": transcripts,
 }
 
 

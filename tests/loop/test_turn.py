@@ -205,6 +205,7 @@ async def test_a_refused_turn_leaves_the_messages_and_stays_in_the_log(conversat
 class Failing(MemoryStore):
     """A disk that takes writes and cannot flush from some moment on."""
 
+    dirty = True
     flushes_left = 10**6
 
     def sync(self) -> None:

@@ -2,7 +2,9 @@
 
 
 class MemoryStore:
-    """`Store` over a bytearray; it cannot fail."""
+    """`Store` over a bytearray; it cannot fail, and memory is as durable as it gets."""
+
+    dirty = False
 
     def __init__(self, data: bytes = b"") -> None:
         self._data = bytearray(data)
@@ -14,7 +16,7 @@ class MemoryStore:
         self._data += line
 
     def sync(self) -> None:
-        """Nothing to do: memory is as durable as it gets."""
+        """Nothing to do."""
 
     def truncate(self, size: int) -> None:
         del self._data[size:]

@@ -25,6 +25,10 @@ class Store(Protocol):
     def append(self, line: bytes) -> None:
         """Add one line, whole or not at all. Raises `StorageError`."""
 
+    @property
+    def dirty(self) -> bool:
+        """Whether something was appended that is not durable yet."""
+
     def sync(self) -> None:
         """Block until everything appended is durable. Raises `StorageError`."""
 
@@ -54,7 +58,7 @@ class LogFile:
             os.close(self._fd)
             raise OSError(f"{path} is not a regular file")
         self._size = status.st_size
-        self._dirty = create
+        self.dirty = create
         self._torn = False
 
     def read(self) -> bytes:
@@ -71,7 +75,7 @@ class LogFile:
             self._torn = True
             raise StorageError(f"cannot write {self.path}: {error}") from error
         self._size += written
-        self._dirty = True
+        self.dirty = True
 
     def _undo(self) -> None:
         """Drop a half-written line, so that this append starts on a fresh one."""
@@ -79,16 +83,16 @@ class LogFile:
         self._torn = False
 
     def sync(self) -> None:
-        if not self._dirty:
+        if not self.dirty:
             return
-        self._dirty = False
+        self.dirty = False
         try:
             os.fsync(self._fd)
             if not os.fstat(self._fd).st_nlink:
                 raise OSError("the file was deleted")
         except (OSError, ValueError) as error:
             # ValueError: it was closed.
-            self._dirty = True
+            self.dirty = True
             raise StorageError(f"cannot flush {self.path}: {error}") from error
 
     def truncate(self, size: int) -> None:
@@ -97,7 +101,7 @@ class LogFile:
         except OSError as error:
             raise StorageError(f"cannot shorten {self.path}: {error}") from error
         self._size = size
-        self._dirty = True
+        self.dirty = True
 
     def close(self) -> None:
         descriptor, self._fd = self._fd, _CLOSED

@@ -161,8 +161,9 @@ class Session:
 
         It cannot be cancelled half-way: what waits for it must know whether it happened.
         """
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(self._store.sync)
+        if self._store.dirty:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(self._store.sync)
 
     def subscribe(self) -> Cursor:
         """A cursor that begins behind the last event."""

@@ -3,6 +3,7 @@
 import json
 import logging
 import traceback
+from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -10,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import msgspec
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from wayline import compose, settings
 from wayline.chosen_models import UnusableModel
@@ -20,10 +21,7 @@ from wayline.log.store import LogFile, StorageError, Store
 from wayline.transcripts.agents import GRACE, AgentGone, NotStarted, RunningAgent
 from wayline.transcripts.places import Place
 from wayline.wire.jsonrpc import Connection
-from wayline.wire.transport import MemoryTransport
-
-#: lines that wait in a stream before its sender does
-BUFFER = 1000
+from wayline.wire.transport import MAX_LINE, TooLong
 
 
 class InProcess(msgspec.Struct, frozen=True):
@@ -46,12 +44,10 @@ class InProcess(msgspec.Struct, frozen=True):
             )
         except (settings.SettingsError, UnusableModel) as error:
             raise NotStarted(str(error)) from None
-        to_agent, incoming = anyio.create_memory_object_stream[bytes](BUFFER)
-        outgoing, from_agent = anyio.create_memory_object_stream[bytes](BUFFER)
-        agent = Inside(to_agent, from_agent, logs)
+        agent = Inside(logs)
         logging.getLogger("wayline").addHandler(_DIAGNOSTICS)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(agent.run, program, incoming, outgoing)
+            tasks.start_soon(agent.run, program)
             try:
                 yield agent
                 await agent.eof()
@@ -81,7 +77,10 @@ class Logs:
 
 
 class _Log:
-    """A log file that is written as long as its agent lives."""
+    """A log file that is written as long as its agent lives. Nothing outlives the run, so that a flush to
+    the disk would only cost time: it is never dirty."""
+
+    dirty = False
 
     def __init__(self, file: LogFile, logs: Logs) -> None:
         self._file = file
@@ -95,7 +94,6 @@ class _Log:
         self._file.append(line)
 
     def sync(self) -> None:
-        """Nothing outlives the run, so that a flush to the disk would only cost time."""
         self._check()
 
     def truncate(self, size: int) -> None:
@@ -123,58 +121,92 @@ _RECORDS: ContextVar[list[str] | None] = ContextVar("records", default=None)
 _DIAGNOSTICS = _Diagnostics()
 
 
+class Lines:
+    """Lines on their way from one side to the other, as many as there are: both sides are here."""
+
+    def __init__(self) -> None:
+        self._lines: deque[bytes] = deque()
+        self._news = anyio.Event()
+        self.closed = False
+
+    def put(self, lines: list[bytes]) -> None:
+        """Add lines; after the end they are dropped."""
+        if not self.closed:
+            self._lines += lines
+            self._news.set()
+
+    def close(self) -> None:
+        """There are no more."""
+        self.closed = True
+        self._news.set()
+
+    async def take(self) -> bytes | None:
+        """The next line; None at the end."""
+        while not self._lines:
+            if self.closed:
+                return None
+            self._news = anyio.Event()
+            await self._news.wait()
+        return self._lines.popleft()
+
+
+class _Transport:
+    """The agent's side of two `Lines`: see `wayline.wire.transport.Transport`."""
+
+    def __init__(self, incoming: Lines, outgoing: Lines) -> None:
+        self._incoming = incoming
+        self._outgoing = outgoing
+
+    async def receive(self) -> bytes | None:
+        line = await self._incoming.take()
+        if line is not None and len(line) > MAX_LINE:
+            raise TooLong
+        return line
+
+    def send(self, data: bytes) -> None:
+        self._outgoing.put(data.splitlines())
+
+    async def drain(self) -> None:
+        """The other side takes what there is, whenever it is its turn."""
+        await anyio.lowlevel.checkpoint()
+
+    async def flush(self) -> None:
+        await anyio.lowlevel.checkpoint()
+
+
 class Inside:
     """A running agent of this process."""
 
-    def __init__(
-        self,
-        to_agent: MemoryObjectSendStream[bytes],
-        from_agent: MemoryObjectReceiveStream[bytes],
-        logs: "Logs",
-    ) -> None:
-        self._to_agent = to_agent
-        self._from_agent = from_agent
+    def __init__(self, logs: "Logs") -> None:
+        self._to_agent = Lines()
+        self._from_agent = Lines()
         self._logs = logs
         self._scope = anyio.CancelScope()
         self._ended = anyio.Event()
         self._records: list[str] = []
 
-    async def run(
-        self,
-        program: compose.Program,
-        incoming: MemoryObjectReceiveStream[bytes],
-        outgoing: MemoryObjectSendStream[bytes],
-    ) -> None:
+    async def run(self, program: compose.Program) -> None:
         """Serve until the client has gone, or it is killed. A crash is told as a process would tell it."""
         _RECORDS.set(self._records)
-        transport = MemoryTransport(incoming, outgoing)
         try:
-            with self._scope, incoming, outgoing:
-                async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(transport.write_on)
-                    await compose.converse(Connection(transport), program)
-                    tasks.cancel_scope.cancel()
+            with self._scope:
+                connection = Connection(_Transport(self._to_agent, self._from_agent))
+                await compose.converse(connection, program)
         except Exception:  # noqa: BLE001 - whatever it is, it ends this agent and nothing else
             self._records.append(traceback.format_exc())
         finally:
+            self._from_agent.close()
             self._ended.set()
 
     async def send(self, line: bytes) -> None:
         """See `RunningAgent`."""
-        if self._ended.is_set():
+        if self._ended.is_set() or self._to_agent.closed:
             raise AgentGone
-        try:
-            for each in line.split(b"\n"):
-                await self._to_agent.send(each)
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            raise AgentGone from None
+        self._to_agent.put(line.split(b"\n"))
 
     async def receive(self) -> bytes | None:
         """See `RunningAgent`."""
-        try:
-            return await self._from_agent.receive()
-        except (anyio.EndOfStream, anyio.ClosedResourceError):
-            return None
+        return await self._from_agent.take()
 
     async def eof(self) -> None:
         """See `RunningAgent`."""

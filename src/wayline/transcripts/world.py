@@ -1,9 +1,10 @@
 """Looks at the world after the conversation: the session's log (Wayline's), the workspace's files."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from wayline.models import scripted
 from wayline.transcripts.conversation import Failed
@@ -55,7 +56,7 @@ def look_at_file(place: Place, state: FileState, variables: Variables) -> Compar
 def events_of(log: Path) -> list[dict[str, Any]]:
     """The events of a session's log, as far as it is whole."""
     lines = log.read_bytes().split(b"\n")[1:-1]
-    return [json.loads(line) for line in lines]
+    return [msgspec.json.decode(line) for line in lines]
 
 
 def check_script(place: Place) -> None:
