@@ -153,7 +153,11 @@ class Conversation:
 
     async def send(self, frame: Frame) -> None:
         """Send a frame. Raises `Failed`."""
-        await self.send_line(json.dumps(frame, ensure_ascii=False).encode())
+        try:
+            line = json.dumps(frame, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            line = json.dumps(frame).encode()  # a lone surrogate, which only an escape can say
+        await self.send_line(line)
 
     async def send_line(self, line: bytes) -> None:
         """Send a line as it is. Raises `Failed`."""

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from wayline.transcripts.placeholders import Any_, Capture, Regex, Variable, parts, strings
+from wayline.transcripts.placeholders import Any_, Capture, Part, Regex, Variable, parts, strings
 
 #: seconds that one wait for a frame may take
 TIMEOUT = 10.0
@@ -56,6 +56,7 @@ class Meta(_Strict, frozen=True):
 
     `model` names a script file beside the transcript, or `replay:LOG[,LOG…]`; `script` is one, inline.
     `workspace` names a folder beside the transcript whose copy is the workspace; `files` are put into it.
+    The strings of `script` and the texts of `files` are templates like those that are sent.
     `settings` are the agent's `settings.toml`. `client` says what is answered to questions that no step
     answers: a result for each method; for `session/request_permission` also `"allow"`, `"reject"` or
     `"cancel"`. `timeout` is in seconds. `strict`: a frame that no step names fails. `requirement` and
@@ -101,7 +102,7 @@ class SendLine(_Strict, frozen=True):
 
 class Expect(_Strict, frozen=True):
     """A frame; `to` names the request that it answers. Keys that are not named may be anything, unless
-    `exact`."""
+    `exact`, which leaves only `jsonrpc` and `id` to the runner."""
 
     expect: dict[str, Template]
     to: str | None = None
@@ -307,7 +308,19 @@ def _meta(line: str) -> Meta:
     meta = msgspec.convert(value["meta"], Meta)
     if meta.model is not None and meta.script is not None:
         raise ValueError("meta has a model or a script, not both")
+    for text in strings([msgspec.to_builtins(meta.script), meta.files]):
+        for part in parts(text):
+            _check_given(part, text)
     return meta
+
+
+def _check_given(part: Part, text: str) -> None:
+    """What is there before the first step is filled with what is given. Raises `ValueError`."""
+    match part:
+        case Variable(name) if name not in GIVEN:
+            raise ValueError(f"${{{name}}} is not known before the first step; a literal one is $${{{name}}}")
+        case Capture() | Any_() | Regex():
+            raise ValueError(f"meta cannot hold a pattern: {text!r}")
 
 
 def _step(line: str) -> Step:
@@ -333,6 +346,9 @@ class _Names:
                 self._take_send(step)
             case Expect(to=to) | Text(until=to) | Forbid(until=to) if to is not None:
                 self._check_request(to)
+            case SendLine():
+                # A lone surrogate that stands for no byte cannot be sent as it is.
+                step.line.encode("utf-8", "surrogateescape")
             case File(file=state) if (state.text is None) == (not state.absent):
                 raise ValueError("a file has a text, or is absent")
             case Unordered():

@@ -13,6 +13,9 @@ from wayline.transcripts.placeholders import Any_, Capture, Part, Regex, Variabl
 
 Variables = Mapping[str, Any]
 
+#: members of a frame that its template need not name, also when it is exact: what is sent has none either
+ENVELOPE = ("jsonrpc", "id")
+
 
 class Missing:
     """What stands in the place of a member that is not there."""
@@ -49,7 +52,7 @@ class Comparison(msgspec.Struct, frozen=True):
 
 def compare(template: Template, value: Any, variables: Variables, *, exact: bool = False) -> Comparison:
     """Hold `value` against `template`. Members that the template does not name may be anything, unless
-    `exact`; lists have the same length."""
+    `exact`; then only those of the envelope, which are the runner's. Lists have the same length."""
     captured: dict[str, Any] = {}
     mismatches = tuple(_mismatches(template, value, _Scope(variables, captured), "", exact))
     return Comparison(mismatches, captured)
@@ -124,7 +127,8 @@ def _mismatches(template: Template, value: Any, scope: _Scope, path: str, exact:
 def _in_object(
     template: dict[str, Any], value: dict[str, Any], scope: _Scope, path: str, exact: bool
 ) -> Iterator[Mismatch]:
-    unnamed = [name for name in value if name not in template] if exact else []
+    free = () if path else ENVELOPE
+    unnamed = [name for name in value if name not in template and name not in free] if exact else []
     for name in [*template, *unnamed]:
         place = f"{path}.{name}" if path else name
         if name in template and name in value:

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from wayline.transcripts.format import Transcript, TranscriptError
+from wayline.transcripts.matching import Variables, fill
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -27,11 +28,8 @@ class Place(msgspec.Struct, frozen=True):
     mode: str | None
     environ: dict[str, str]
     arguments: tuple[str, ...]
-
-    @property
-    def variables(self) -> dict[str, Any]:
-        """What a transcript's templates find from the start."""
-        return {"cwd": str(self.workspace), "tmp": str(self.root), "home": str(self.home)}
+    #: what a transcript's templates find from the start
+    variables: Variables
 
 
 @contextmanager
@@ -42,19 +40,20 @@ def fresh(transcript: Transcript) -> Iterator[Place]:
         root = Path(name).resolve()
         workspace, home = root / "workspace", root / "home"
         home.mkdir()
-        _furnish(workspace, transcript)
+        place = {"cwd": str(workspace), "tmp": str(root), "home": str(home)}
+        _furnish(workspace, transcript, place)
         if meta.settings:
             (home / "settings.toml").write_text(toml(meta.settings), encoding="utf-8")
-        model = _model(transcript, root)
+        model = _model(transcript, root, place)
         environ = {"WAYLINE_HOME": str(home), "WAYLINE_INVARIANTS": "1", **meta.env}
         if model is not None:
             environ["WAYLINE_MODEL"] = model
         if meta.mode is not None:
             environ["WAYLINE_MODE"] = meta.mode
-        yield Place(root, workspace, home, model, meta.mode, environ, meta.args)
+        yield Place(root, workspace, home, model, meta.mode, environ, meta.args, place)
 
 
-def _furnish(workspace: Path, transcript: Transcript) -> None:
+def _furnish(workspace: Path, transcript: Transcript, variables: Variables) -> None:
     if transcript.meta.workspace is None:
         workspace.mkdir()
     else:
@@ -67,15 +66,16 @@ def _furnish(workspace: Path, transcript: Transcript) -> None:
         if not path.resolve().is_relative_to(workspace):
             raise TranscriptError(f"{transcript.path}, line 1: the file {name} is not in the workspace")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(fill(text, variables), encoding="utf-8")
 
 
-def _model(transcript: Transcript, root: Path) -> str | None:
+def _model(transcript: Transcript, root: Path, variables: Variables) -> str | None:
     """The model as `wayline acp --model` takes it; files are beside the transcript."""
     meta, beside = transcript.meta, transcript.path.parent.absolute()
     if meta.script is not None:
         script = root / "script.jsonl"
-        script.write_text("".join(json.dumps(line) + "\n" for line in meta.script), encoding="utf-8")
+        lines = [fill(list(line), variables) for line in meta.script]
+        script.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
         return f"scripted:{script}"
     if meta.model is None:
         return None

@@ -31,7 +31,7 @@ from wayline.transcripts.format import (
     TranscriptError,
     Unordered,
 )
-from wayline.transcripts.matching import adopt, as_template, compare, fill
+from wayline.transcripts.matching import ENVELOPE, adopt, as_template, compare, fill
 from wayline.transcripts.places import Place
 
 
@@ -208,8 +208,13 @@ class Player:
                     self._pass_by(chunk)
                 return msgspec.structs.replace(step, text=as_template(run.text))
             case Expect(), Unmet(got=Heard() as heard):
+                frame = {
+                    name: value
+                    for name, value in heard.frame.items()
+                    if name in step.expect or name not in ENVELOPE
+                }
                 fitting = msgspec.structs.replace(
-                    step, expect=adopt(step.expect, heard.frame, self._variables, exact=step.exact)
+                    step, expect=adopt(step.expect, frame, self._variables, exact=step.exact)
                 )
                 self._accept(fitting, heard)
                 return fitting

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from wayline.transcripts.conversation import Heard
+from wayline.transcripts.selection import ASIDE
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -21,9 +22,14 @@ class Run(msgspec.Struct, frozen=True):
 
 
 def run_of(frames: Iterable[Heard], kind: str) -> Run:
-    """The first run of chunks of a kind that stand together in the frames of one session."""
+    """The first run of chunks of a kind that stand together in the frames of one session.
+
+    What an agent sends at times of its own may come in the middle of a message, and does not end it.
+    """
     chunks: list[Heard] = []
     for heard in frames:
+        if _kind(heard) in ASIDE:
+            continue
         if _kind(heard) == kind and (not chunks or _message_id(heard) == _message_id(chunks[0])):
             chunks.append(heard)
         elif chunks:
