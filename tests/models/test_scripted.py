@@ -23,7 +23,17 @@ from wayline.log.content import (
     Usage,
     UsageChunk,
 )
-from wayline.log.events import AssistantChunk, Event, Header, LlmRetry, Payload, UserMessage
+from wayline.log.events import (
+    TYPE_NAMES,
+    AssistantChunk,
+    Event,
+    Header,
+    LlmRetry,
+    Payload,
+    StepStart,
+    TurnEnd,
+    TurnEndReason,
+)
 from wayline.models import replay, scripted
 from wayline.models.assembler import assemble
 from wayline.models.base import (
@@ -174,8 +184,7 @@ def test_a_script_that_cannot_be_read_is_named_with_line_and_reason(tmp_path: Pa
 def log_of(path: Path, *payloads: Payload, seed_length: int = 0) -> Path:
     """A log with these events."""
     lines = [encode(Header(version=0, id="x", created_at=0, cwd="/", seed_length=seed_length))]
-    names = {AssistantChunk: "assistant/chunk", LlmRetry: "llm/retry", UserMessage: "user/message"}
-    lines += [encode(Event(names[type(data)], seq, 0, data)) for seq, data in enumerate(payloads)]
+    lines += [encode(Event(TYPE_NAMES[type(data)], seq, 0, data)) for seq, data in enumerate(payloads)]
     path.write_bytes(b"".join(lines))
     return path
 
@@ -221,9 +230,41 @@ async def test_an_attempt_that_was_made_again_is_an_answer_of_its_own(tmp_path: 
     again = LlmRetry(turn=1, step=1, attempt=1, delay_ms=500, error="cut")
     path = log_of(tmp_path / "a.jsonl", *chunks_of(1, begun), again, again, *chunks_of(1, said("one")))
     model = replay.load([path])
-    with pytest.raises(Unavailable):
-        await play(model, request(0))
-    assert await play(model, request(1)) == said("one")
+    for ordinal in (0, 1):
+        with pytest.raises(Unavailable, match=r"^cut$"):
+            await play(model, request(ordinal))
+    assert await play(model, request(2)) == said("one")
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("AUTH", NoCredentials),
+        ("REQUEST_REFUSED", RequestRefused),
+        ("CONTEXT_OVERFLOW", ContextOverflow),
+        ("UNAVAILABLE", Unavailable),
+        ("PROVIDER", ModelError),
+    ],
+)
+async def test_a_request_that_failed_fails_again(tmp_path: Path, code: str, kind: type[ModelError]):
+    end = TurnEnd(1, TurnEndReason("error", step=1, message="the words", code=code))
+    path = log_of(tmp_path / "a.jsonl", StepStart(1, 1), end)
+    with pytest.raises(ModelError, match=r"^the words$") as raised:
+        await play(replay.load([path]))
+    assert type(raised.value) is kind
+
+
+async def test_an_answer_that_was_cancelled_waits_where_it_was_cut(tmp_path: Path):
+    begun, end = said("one", whole=False), TurnEnd(1, TurnEndReason("aborted"))
+    again: list[Payload] = [StepStart(2, 1), *(AssistantChunk(2, 1, chunk) for chunk in said("two"))]
+    model = replay.load([log_of(tmp_path / "a.jsonl", StepStart(1, 1), *chunks_of(1, begun), end, *again)])
+    got: list[Chunk] = []
+    with anyio.move_on_after(0.05) as scope:
+        async for chunk in model.stream(request(0)):
+            got.append(chunk)
+    assert scope.cancelled_caught
+    assert got == begun
+    assert await play(model, request(1)) == said("two")
 
 
 async def test_what_a_fork_took_over_from_its_parent_is_not_played(tmp_path: Path):

@@ -173,6 +173,7 @@ class Turn:
             ordinal=self._log.state.meta.requests - 1,
             turn=self._number,
             step=self._step,
+            workspace=str(self._log.cwd),
         )
 
     async def _stream(self, asked: ModelRequest) -> StepReply:

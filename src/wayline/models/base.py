@@ -39,7 +39,8 @@ class ModelRequest(msgspec.Struct, frozen=True):
     """Everything one request says.
 
     `ordinal` counts the requests of this session before this one (steps and retries), so that a
-    scripted model knows its place after a restart. `session_id` tells sessions apart.
+    scripted model knows its place after a restart. `session_id` tells sessions apart. `workspace` is
+    the session's, for a replayed model that was in another.
     """
 
     session_id: str
@@ -50,6 +51,7 @@ class ModelRequest(msgspec.Struct, frozen=True):
     turn: int
     step: int
     purpose: Purpose = "turn"
+    workspace: str = ""
 
 
 class Model(Protocol):

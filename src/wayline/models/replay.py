@@ -7,12 +7,27 @@ import json
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
+import anyio
 import msgspec
 
 from wayline.log.codec import LogError, decode, decode_header
 from wayline.log.content import Chunk, Finish
-from wayline.log.events import AssistantChunk
-from wayline.models.base import ModelError, ModelRequest, Unavailable
+from wayline.log.events import AssistantChunk, LlmRetry, Payload, StepStart, TurnEnd
+from wayline.models.base import (
+    ContextOverflow,
+    ModelError,
+    ModelRequest,
+    NoCredentials,
+    RequestRefused,
+    Unavailable,
+)
+from wayline.models.relocation import relocated
+
+#: the events that say what was asked of the model and how it answered
+PLAYED = frozenset({"step/start", "assistant/chunk", "llm/retry", "turn/end"})
+#: ways a turn ends in the middle of an answer, without a fault of the model
+BROKEN_OFF = frozenset({"aborted", "disposed", "interrupted"})
+CUT = "the recorded answer was cut here"
 
 
 class ReplayError(Exception):
@@ -26,8 +41,32 @@ class _Line(msgspec.Struct, frozen=True):
     seq: int
 
 
+class Recorded(msgspec.Struct):
+    """The answer to one request. One that is not whole ended by `failure`, or by the end of its turn."""
+
+    key: tuple[int, int, int]
+    chunks: list[Chunk] = []
+    failure: ModelError | None = None
+    broken_off: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether the model said all it had to say."""
+        return bool(self.chunks) and isinstance(self.chunks[-1], Finish)
+
+
+class RecordedLog(msgspec.Struct, frozen=True):
+    """The answers of one log, and the workspace that they were given in."""
+
+    workspace: str
+    answers: Sequence[Recorded]
+
+
 class ReplayModel:
     """Plays the answers of recorded logs, one for each request of a turn, as it was recorded.
+
+    One that failed fails again. One that the person cancelled waits where it was cut, to be cancelled.
+    Paths in the workspace that a log was recorded in become those of the workspace it is played in.
 
     A session plays one log: the first session to ask plays the first log, the next the second, and
     with one log every session plays that.
@@ -37,7 +76,7 @@ class ReplayModel:
     context_window: int | None = None
     takes_images = True
 
-    def __init__(self, name: str, logs: Sequence[Sequence[Sequence[Chunk]]]) -> None:
+    def __init__(self, name: str, logs: Sequence[RecordedLog]) -> None:
         self.name = name
         self._logs = logs
         self._bound: dict[str, int] = {}
@@ -45,22 +84,25 @@ class ReplayModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         """The recorded answer in the place of `request.ordinal`.
 
-        Raises `ModelError` where the log has none, `Unavailable` where the recorded answer was cut.
+        Raises `ModelError` where the log has none, and what the recorded answer failed with.
         """
         if request.purpose != "turn":
             raise ModelError(f"{self.name} holds the answers of turns, not one for a {request.purpose}")
         log = self._logs[
             self._bound.setdefault(request.session_id, min(len(self._bound), len(self._logs) - 1))
         ]
-        if request.ordinal >= len(log):
+        if request.ordinal >= len(log.answers):
             raise ModelError(
-                f"{self.name} holds {len(log)} answers and was asked for number {request.ordinal + 1}"
+                f"{self.name} holds {len(log.answers)} answers and was asked for number {request.ordinal + 1}"
             )
-        chunks = log[request.ordinal]
-        for chunk in chunks:
+        answer = log.answers[request.ordinal]
+        for chunk in relocated(answer.chunks, log.workspace, request.workspace or log.workspace):
             yield chunk
-        if not isinstance(chunks[-1], Finish):
-            raise Unavailable("the recorded answer was cut here")
+        if answer.whole:
+            return
+        if answer.broken_off:
+            await anyio.sleep_forever()
+        raise answer.failure or Unavailable(CUT)
 
 
 def load(paths: Sequence[Path]) -> ReplayModel:
@@ -68,7 +110,7 @@ def load(paths: Sequence[Path]) -> ReplayModel:
     return ReplayModel("replay:" + ",".join(map(str, paths)), [_answers(path) for path in paths])
 
 
-def _answers(path: Path) -> list[list[Chunk]]:
+def _answers(path: Path) -> RecordedLog:
     """The answers of a log, in order. Raises `ReplayError`."""
     try:
         # What follows the last newline was torn off and never acknowledged.
@@ -76,26 +118,56 @@ def _answers(path: Path) -> list[list[Chunk]]:
     except OSError as error:
         raise ReplayError(f"cannot read {path}: {error}") from None
     try:
-        seed_length = decode_header(head).seed_length
+        header = decode_header(head)
     except LogError as error:
         raise ReplayError(f"{path}: {error}") from None
-    answers: dict[tuple[int, int, int], list[Chunk]] = {}
-    retries = 0
+    answers = _Answers()
     for number, line in enumerate(lines, start=2):
         try:
-            kind = _kind(line, seed_length)
-            # An attempt that gave nothing of use was made again in its step: it is an answer of its own.
-            retries += kind == "llm/retry"
-            data = decode(line).data if kind == "assistant/chunk" else None
+            if _kind(line, header.seed_length) in PLAYED:
+                answers.take(decode(line).data)
         except (LogError, msgspec.MsgspecError, ValueError, RecursionError) as error:
             if number == len(lines) + 1:
                 break  # a last line that does not parse was torn, too
             raise ReplayError(f"{path}, line {number}: {error}") from None
-        if isinstance(data, AssistantChunk):
-            answers.setdefault((data.turn, data.step, retries), []).append(data.chunk)
-    if not answers:
-        raise ReplayError(f"{path} holds no answers: no assistant/chunk event")
-    return list(answers.values())
+    if not answers.recorded:
+        raise ReplayError(f"{path} holds no answers: no request was made of a model")
+    return RecordedLog(header.cwd or "", answers.recorded)
+
+
+class _Answers:
+    """A fold over the events of a log: an answer for each step, and for each attempt that a step made."""
+
+    def __init__(self) -> None:
+        self.recorded: list[Recorded] = []
+        self._retries = 0
+
+    def take(self, payload: Payload) -> None:
+        match payload:
+            case StepStart(turn=turn, step=step):
+                self._answer(turn, step)
+            case AssistantChunk(turn=turn, step=step, chunk=chunk):
+                self._answer(turn, step).chunks.append(chunk)
+            case LlmRetry(turn=turn, step=step, error=error):
+                self._answer(turn, step).failure = Unavailable(error)
+                self._retries += 1
+                self._answer(turn, step)
+            case TurnEnd(reason=reason) if self.recorded and reason.kind in BROKEN_OFF:
+                self.recorded[-1].broken_off = True
+            case TurnEnd(reason=reason) if self.recorded and reason.kind == "error":
+                self.recorded[-1].failure = _failure(reason.code, reason.message or CUT)
+
+    def _answer(self, turn: int, step: int) -> Recorded:
+        """The answer that is being given; logs of other programs do not say that a step starts."""
+        key = (turn, step, self._retries)
+        if not self.recorded or self.recorded[-1].key != key:
+            self.recorded.append(Recorded(key))
+        return self.recorded[-1]
+
+
+def _failure(code: str | None, message: str) -> ModelError:
+    kinds = (NoCredentials, RequestRefused, ContextOverflow, Unavailable)
+    return next((kind for kind in kinds if kind.code == code), ModelError)(message)
 
 
 def _kind(line: bytes, seed_length: int) -> str | None:
