@@ -31,8 +31,10 @@ from wayline.log.events import (
     LlmRetry,
     Payload,
     StepStart,
+    Trigger,
     TurnEnd,
     TurnEndReason,
+    TurnStart,
 )
 from wayline.models import replay, scripted
 from wayline.models.assembler import assemble
@@ -51,9 +53,9 @@ pytestmark = pytest.mark.anyio
 LOGS = Path(__file__).parents[3] / "shared" / "recorded-logs"
 
 
-def request(ordinal: int = 0, session: str = "s", purpose: Any = "turn") -> ModelRequest:
+def request(ordinal: int = 0, session: str = "s", purpose: Any = "turn", turn: int = 1) -> ModelRequest:
     history = (Message("user", (Text("hi"),)),)
-    return ModelRequest(session, "", history, (), ordinal=ordinal, turn=1, step=1, purpose=purpose)
+    return ModelRequest(session, "", history, (), ordinal=ordinal, turn=turn, step=1, purpose=purpose)
 
 
 async def play(model: Model, asked: ModelRequest | None = None) -> list[Chunk]:
@@ -264,7 +266,21 @@ async def test_an_answer_that_was_cancelled_waits_where_it_was_cut(tmp_path: Pat
             got.append(chunk)
     assert scope.cancelled_caught
     assert got == begun
-    assert await play(model, request(1)) == said("two")
+    assert await play(model, request(1, turn=2)) == said("two")
+    with pytest.raises(ModelError, match="holds 2 turns"):
+        await play(model, request(2, turn=3))
+
+
+async def test_a_turn_that_is_cancelled_sooner_or_later_does_not_move_the_next(tmp_path: Path):
+    ends = TurnEnd(1, TurnEndReason("aborted"))
+    two = [AssistantChunk(2, 1, chunk) for chunk in said("two")]
+    early = replay.load([log_of(tmp_path / "a.jsonl", TurnStart(1, Trigger("message")), ends, *two)])
+    with anyio.move_on_after(0.05) as scope:
+        await play(early, request(0))
+    assert scope.cancelled_caught
+    assert await play(early, request(1, turn=2)) == said("two")
+    late = replay.load([log_of(tmp_path / "b.jsonl", StepStart(1, 1), ends, *two)])
+    assert await play(late, request(0, turn=2)) == said("two")
 
 
 async def test_what_a_fork_took_over_from_its_parent_is_not_played(tmp_path: Path):

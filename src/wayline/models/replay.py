@@ -4,6 +4,7 @@ ReplayError    a log that cannot be played; the message names the file and the r
 """
 
 import json
+from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import msgspec
 
 from wayline.log.codec import LogError, decode, decode_header
 from wayline.log.content import Chunk, Finish
-from wayline.log.events import AssistantChunk, LlmRetry, Payload, StepStart, TurnEnd
+from wayline.log.events import AssistantChunk, LlmRetry, Payload, StepStart, TurnEnd, TurnStart
 from wayline.models.base import (
     ContextOverflow,
     ModelError,
@@ -24,7 +25,7 @@ from wayline.models.base import (
 from wayline.models.relocation import relocated
 
 #: the events that say what was asked of the model and how it answered
-PLAYED = frozenset({"step/start", "assistant/chunk", "llm/retry", "turn/end"})
+PLAYED = frozenset({"turn/start", "step/start", "assistant/chunk", "llm/retry", "turn/end"})
 #: ways a turn ends in the middle of an answer, without a fault of the model
 BROKEN_OFF = frozenset({"aborted", "disposed", "interrupted"})
 CUT = "the recorded answer was cut here"
@@ -44,10 +45,10 @@ class _Line(msgspec.Struct, frozen=True):
 class Recorded(msgspec.Struct):
     """The answer to one request. One that is not whole ended by `failure`, or by the end of its turn."""
 
-    key: tuple[int, int, int]
+    step: int
+    attempt: int
     chunks: list[Chunk] = []
     failure: ModelError | None = None
-    broken_off: bool = False
 
     @property
     def whole(self) -> bool:
@@ -55,17 +56,26 @@ class Recorded(msgspec.Struct):
         return bool(self.chunks) and isinstance(self.chunks[-1], Finish)
 
 
+class RecordedTurn(msgspec.Struct):
+    """The answers of one turn; `broken_off` when it ended in the middle, without a fault of the model."""
+
+    number: int
+    answers: list[Recorded] = []
+    broken_off: bool = False
+
+
 class RecordedLog(msgspec.Struct, frozen=True):
-    """The answers of one log, and the workspace that they were given in."""
+    """The turns of one log, and the workspace that they were in."""
 
     workspace: str
-    answers: Sequence[Recorded]
+    turns: Sequence[RecordedTurn]
 
 
 class ReplayModel:
     """Plays the answers of recorded logs, one for each request of a turn, as it was recorded.
 
-    One that failed fails again. One that the person cancelled waits where it was cut, to be cancelled.
+    One that failed fails again. One that the person cancelled waits where it was cut, to be cancelled; a
+    turn may be cancelled sooner or later than it was, and the next one begins in its place all the same.
     Paths in the workspace that a log was recorded in become those of the workspace it is played in.
 
     A session plays one log: the first session to ask plays the first log, the next the second, and
@@ -80,9 +90,10 @@ class ReplayModel:
         self.name = name
         self._logs = logs
         self._bound: dict[str, int] = {}
+        self._asked: Counter[tuple[str, int]] = Counter()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
-        """The recorded answer in the place of `request.ordinal`.
+        """The recorded answer in this place of its turn.
 
         Raises `ModelError` where the log has none, and what the recorded answer failed with.
         """
@@ -91,17 +102,24 @@ class ReplayModel:
         log = self._logs[
             self._bound.setdefault(request.session_id, min(len(self._bound), len(self._logs) - 1))
         ]
-        if request.ordinal >= len(log.answers):
-            raise ModelError(
-                f"{self.name} holds {len(log.answers)} answers and was asked for number {request.ordinal + 1}"
-            )
-        answer = log.answers[request.ordinal]
-        for chunk in relocated(answer.chunks, log.workspace, request.workspace or log.workspace):
-            yield chunk
-        if answer.whole:
-            return
-        if answer.broken_off:
+        if request.turn > len(log.turns):
+            raise ModelError(f"{self.name} holds {len(log.turns)} turns and was asked in turn {request.turn}")
+        turn = log.turns[request.turn - 1]
+        place = self._asked[request.session_id, request.turn]
+        self._asked[request.session_id, request.turn] += 1
+        answer = turn.answers[place] if place < len(turn.answers) else None
+        if answer is not None:
+            for chunk in relocated(answer.chunks, log.workspace, request.workspace or log.workspace):
+                yield chunk
+            if answer.whole:
+                return
+        if turn.broken_off:
             await anyio.sleep_forever()
+        if answer is None:
+            raise ModelError(
+                f"{self.name} holds {len(turn.answers)} answers of turn {request.turn} and was asked for "
+                f"number {place + 1}"
+            )
         raise answer.failure or Unavailable(CUT)
 
 
@@ -130,39 +148,47 @@ def _answers(path: Path) -> RecordedLog:
             if number == len(lines) + 1:
                 break  # a last line that does not parse was torn, too
             raise ReplayError(f"{path}, line {number}: {error}") from None
-    if not answers.recorded:
+    if not any(turn.answers for turn in answers.turns):
         raise ReplayError(f"{path} holds no answers: no request was made of a model")
-    return RecordedLog(header.cwd or "", answers.recorded)
+    return RecordedLog(header.cwd or "", answers.turns)
 
 
 class _Answers:
     """A fold over the events of a log: an answer for each step, and for each attempt that a step made."""
 
     def __init__(self) -> None:
-        self.recorded: list[Recorded] = []
-        self._retries = 0
+        self.turns: list[RecordedTurn] = []
+        self._attempt = 0
 
     def take(self, payload: Payload) -> None:
         match payload:
+            case TurnStart(turn=turn):
+                self._turn(turn)
             case StepStart(turn=turn, step=step):
                 self._answer(turn, step)
             case AssistantChunk(turn=turn, step=step, chunk=chunk):
                 self._answer(turn, step).chunks.append(chunk)
             case LlmRetry(turn=turn, step=step, error=error):
                 self._answer(turn, step).failure = Unavailable(error)
-                self._retries += 1
+                self._attempt += 1
                 self._answer(turn, step)
-            case TurnEnd(reason=reason) if self.recorded and reason.kind in BROKEN_OFF:
-                self.recorded[-1].broken_off = True
-            case TurnEnd(reason=reason) if self.recorded and reason.kind == "error":
-                self.recorded[-1].failure = _failure(reason.code, reason.message or CUT)
+            case TurnEnd(turn=turn, reason=reason) if reason.kind in BROKEN_OFF:
+                self._turn(turn).broken_off = True
+            case TurnEnd(turn=turn, reason=reason) if reason.kind == "error" and self._turn(turn).answers:
+                self._turn(turn).answers[-1].failure = _failure(reason.code, reason.message or CUT)
+
+    def _turn(self, number: int) -> RecordedTurn:
+        """The turn that is on; a fork's log begins with a later one than the first."""
+        if not self.turns or self.turns[-1].number != number:
+            self.turns.append(RecordedTurn(number))
+        return self.turns[-1]
 
     def _answer(self, turn: int, step: int) -> Recorded:
         """The answer that is being given; logs of other programs do not say that a step starts."""
-        key = (turn, step, self._retries)
-        if not self.recorded or self.recorded[-1].key != key:
-            self.recorded.append(Recorded(key))
-        return self.recorded[-1]
+        answers = self._turn(turn).answers
+        if not answers or (answers[-1].step, answers[-1].attempt) != (step, self._attempt):
+            answers.append(Recorded(step, self._attempt))
+        return answers[-1]
 
 
 def _failure(code: str | None, message: str) -> ModelError:
