@@ -321,3 +321,23 @@ async def test_a_prompt_behind_a_load_that_fails_is_told_so(play: Play, workspac
             assert refused.value.code == -32002
         session = await client.new(workspace)
         assert await client.prompt(session) == "end_turn"
+
+
+async def test_two_processes_do_not_write_one_session(play: Play, workspace: Path):
+    async with play(DONE, DONE) as first:
+        await first.initialize()
+        session = await first.new(workspace)
+        assert await first.prompt(session) == "end_turn"
+        async with play(DONE, DONE) as second:
+            await second.initialize()
+            with pytest.raises(Refused) as refused:
+                await second.load(session, workspace)
+            assert refused.value.data["code"] == "HELD_ELSEWHERE"
+            assert refused.value.data["pid"] == first.process.pid
+            listed = await second.request("session/list", {})
+            assert [entry["sessionId"] for entry in listed["sessions"]] == [session]
+            own = await second.new(workspace)
+            assert await second.prompt(own) == "end_turn"
+            await first.request("session/close", {"sessionId": session})
+            await second.load(session, workspace)
+            assert await second.prompt(session) == "end_turn"

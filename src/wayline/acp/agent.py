@@ -32,6 +32,7 @@ from wayline.acp.stream import UpdateStream
 from wayline.acp.workspace import absolute, mcp_notices, workspace
 from wayline.log.codec import LogError
 from wayline.log.events import SessionConfig, SessionMode, TurnEndReason
+from wayline.log.lock import HeldElsewhere
 from wayline.loop.base import Prompt as TurnPrompt
 from wayline.models.base import ModelError
 from wayline.permissions.modes import MODES, Mode
@@ -173,6 +174,8 @@ class Agent:
             raise ResourceNotFound(str(error), sessionId=slot.id) from None
         except WrongWorkspace as error:
             raise InvalidParams(str(error), path="params.cwd") from None
+        except HeldElsewhere as error:
+            raise InternalError(f"session {slot.id}: {error}", code="HELD_ELSEWHERE", pid=error.pid) from None
         except (LogError, OSError) as error:
             raise _storage(f"session {slot.id} cannot be opened: {error}") from None
 

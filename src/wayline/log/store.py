@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from wayline.log.codec import LogError
+from wayline.log.lock import SessionLock
 
 
 class StorageError(LogError):
@@ -44,19 +45,26 @@ _CLOSED = -1
 
 
 class LogFile:
-    """A log in a file, readable by its owner alone (file 0600, folders 0700)."""
+    """A log in a file, readable by its owner alone (file 0600, folders 0700), and locked while it is open."""
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
-        """Open for append. Raises `FileExistsError` (create), `FileNotFoundError`, `OSError`."""
+        """Open for append.
+
+        Raises `FileExistsError` (create), `FileNotFoundError`, `OSError`, `HeldElsewhere`.
+        """
         if create:
             _make_private(path.parent)
         flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | (os.O_CREAT | os.O_EXCL if create else 0)
         self.path = path
         self._fd = os.open(path, flags, 0o600)
-        status = os.fstat(self._fd)
-        if not stat.S_ISREG(status.st_mode):
+        try:
+            status = os.fstat(self._fd)
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError(f"{path} is not a regular file")
+            self._lock = SessionLock(path.parent)
+        except (LogError, OSError):
             os.close(self._fd)
-            raise OSError(f"{path} is not a regular file")
+            raise
         self._size = status.st_size
         self.dirty = create
         self._torn = False
@@ -107,6 +115,7 @@ class LogFile:
         descriptor, self._fd = self._fd, _CLOSED
         if descriptor != _CLOSED:
             os.close(descriptor)
+            self._lock.release()
 
 
 def _make_private(folder: Path) -> None:

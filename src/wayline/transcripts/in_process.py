@@ -66,14 +66,19 @@ class Logs:
 
     def __init__(self) -> None:
         self.dropped = False
+        self._files: list[LogFile] = []
 
     def open(self, path: Path, *, create: bool) -> Store:
         """See `wayline.sessions.registry.OpenLog`."""
-        return _Log(LogFile(path, create=create), self)
+        file = LogFile(path, create=create)
+        self._files.append(file)
+        return _Log(file, self)
 
     def drop(self) -> None:
-        """From now on nothing is written."""
+        """From now on nothing is written, and whoever comes next may write."""
         self.dropped = True
+        for file in self._files:
+            file.close()
 
 
 class _Log:
