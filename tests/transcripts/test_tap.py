@@ -1,5 +1,6 @@
 """The tap between real processes: bytes compared on both sides, and what is left when one of them dies."""
 
+import json
 import os
 import random
 import signal
@@ -9,12 +10,13 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import anyio
 import anyio.abc
 import pytest
 
-from tests.editor import PATIENCE, WAYLINE
+from tests.editor import PATIENCE, WAYLINE, Editor
 from tests.processes import gone, pid_in
 from wayline.transcripts import snapshot
 from wayline.transcripts.format import Note, Send, SendLine, Transcript, read
@@ -491,3 +493,89 @@ def test_so_many_files_are_too_many(tmp_path: Path):
     (tmp_path / "work" / "7").unlink()
     snapshot.copy(tmp_path / "work", tmp_path / "copy")
     assert len(list((tmp_path / "copy").iterdir())) == snapshot.MAX_FILES
+
+
+@asynccontextmanager
+async def wayline_recorded(folder: Path, script: list[Any]) -> AsyncIterator[Editor]:
+    """An editor on the installed agent, with the recorder in between."""
+    (folder / "work").mkdir()
+    (folder / "work" / "a.txt").write_text("one\n", encoding="utf-8")
+    lines = folder / "script.jsonl"
+    lines.write_text("".join(json.dumps(line) + "\n" for line in script), encoding="utf-8")
+    agent = [str(WAYLINE), "acp", "--model", f"scripted:{lines}", "--mode", "accept-edits"]
+    command = [str(WAYLINE), "transcript", "record", str(folder / "it.jsonl"), "--", *agent]
+    environ = {
+        name: value for name, value in os.environ.items() if not name.startswith(("WAYLINE", "DEEPSEEK"))
+    }
+    async with await anyio.open_process(
+        command,
+        env={**environ, "WAYLINE_HOME": str(folder / "home")},
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        client = Editor(process)
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(client.read)
+                tasks.start_soon(client.read_stderr)
+                yield client
+                tasks.cancel_scope.cancel()
+        finally:
+            if process.returncode is None:
+                process.kill()
+
+
+async def is_green(path: Path) -> None:
+    """Run it against the installed agent, which gets no key."""
+    with anyio.fail_after(2 * PATIENCE):
+        done = await anyio.run_process(
+            [str(WAYLINE), "transcript", "run", "--schema", str(path)], check=False
+        )
+    assert done.returncode == 0, done.stdout.decode()
+
+
+SCRIPT: list[Any] = [
+    [
+        {"text": "I look."},
+        {"call": {"name": "read", "arguments": {"file_path": "a.txt"}}},
+        {"call": {"name": "bash", "arguments": {"command": "pwd; cat a.txt"}}},
+    ],
+    [
+        {
+            "call": {
+                "name": "edit",
+                "arguments": {"file_path": "a.txt", "old_string": "one", "new_string": "two"},
+            }
+        }
+    ],
+    [{"text": "DONE"}],
+    [{"text": "on and on"}, {"hang": True}],
+]
+
+
+async def test_an_editor_at_work_is_recorded_and_the_run_is_green(tmp_path: Path):
+    async with wayline_recorded(tmp_path, SCRIPT) as client:
+        await client.initialize()
+        session = await client.new(tmp_path / "work")
+        assert await client.prompt(session) == "end_turn"
+        assert await client.hang_up() == 0
+    names = ["it.1.log.jsonl", "it.jsonl", "it.workspace"]
+    assert sorted(path.name for path in tmp_path.glob("it.*")) == names
+    transcript = read(tmp_path / "it.jsonl")
+    assert (transcript.meta.model, transcript.meta.mode) == ("replay:it.1.log.jsonl", "accept-edits")
+    assert (tmp_path / "it.workspace" / "a.txt").read_text(encoding="utf-8") == "one\n"
+    await is_green(tmp_path / "it.jsonl")
+
+
+async def test_an_editor_that_kills_its_agent_has_a_transcript_all_the_same(tmp_path: Path):
+    async with wayline_recorded(tmp_path, SCRIPT) as client:
+        await client.initialize()
+        session = await client.new(tmp_path / "work")
+        assert await client.prompt(session) == "end_turn"
+        await client.begin_prompt(session, "more")
+        await client.until(lambda frame: "on and on" in json.dumps(frame), "the last words")
+        os.killpg(client.process.pid, signal.SIGKILL)
+        await client.ended()
+        await appears(tmp_path / "it.jsonl")
+    assert read(tmp_path / "it.jsonl").meta.model == "replay:it.1.log.jsonl"
+    await is_green(tmp_path / "it.jsonl")

@@ -20,12 +20,14 @@ MODEL_LEFT_OUT = "A change of the model is left out: the recorded log speaks for
 
 
 class Recording(msgspec.Struct, frozen=True):
-    """A transcript that was recorded. `prompted` are the sessions in the order of their first prompts."""
+    """A transcript that was recorded. `prompted` are the sessions in the order of their first prompts;
+    `has_model` says whether the agent made a session, for which Wayline needs a model it may use."""
 
     meta: Meta
     steps: tuple[Step, ...]
     agent: str
     prompted: tuple[str, ...]
+    has_model: bool
 
 
 def recording(tapped: Iterable[Tapped], around: Surroundings, name: str) -> Recording:
@@ -37,7 +39,9 @@ def recording(tapped: Iterable[Tapped], around: Surroundings, name: str) -> Reco
     writing = Writing(Names(around), wayline=agent.get("name") == WAYLINE)
     steps = [step for beat in beats(items) for step in writing.steps(beat)]
     meta = Meta(name=name, about=_about(agent), mode=_mode(items) if agent.get("name") == WAYLINE else None)
-    return Recording(meta, tuple(steps), str(agent.get("name", "")), _prompted(items))
+    return Recording(
+        meta, tuple(steps), str(agent.get("name", "")), _prompted(items), any(map(_made_session, items))
+    )
 
 
 def _agent(items: Sequence[Item | Note]) -> dict[str, Any]:
@@ -57,12 +61,17 @@ def _about(agent: dict[str, Any]) -> str:
 def _mode(items: Sequence[Item | Note]) -> str | None:
     """The mode that sessions began in, when it is not the default."""
     for item in items:
-        if isinstance(item, Came) and item.request is not None and item.request.method == "session/new":
-            result = item.frame.get("result")
+        if isinstance(item, Came) and _made_session(item):
+            result = item.frame["result"]
             modes = result.get("modes") if isinstance(result, dict) else None
             mode = modes.get("currentModeId") if isinstance(modes, dict) else None
             return str(mode) if mode not in (None, DEFAULT_MODE) else None
     return None
+
+
+def _made_session(item: Item | Note) -> bool:
+    answers = isinstance(item, Came) and item.request is not None and item.request.method == "session/new"
+    return answers and isinstance(item, Came) and "result" in item.frame
 
 
 def _prompted(items: Sequence[Item | Note]) -> tuple[str, ...]:

@@ -23,6 +23,8 @@ _TIME = r"(?<![\w-])\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\
 _TOKEN = r"(?<![\w-])[\w-]{8,}"
 #: how long something took, as test runners say it
 _SECONDS = r"(?<![\w.])\d+\.\d+(?= ?(?:ms|s|secs?|seconds)\b)"
+#: what Wayline says of an attempt that it makes again: why, and when
+_AGAIN = r"(?<=The answer was cut off \()[^\n]*?(?=\); asking again)|(?<=Asking again in )\d+\.\d+(?= s)"
 _IN_PATH = r"[^\s\"'`,;:)\]}>]"
 
 
@@ -56,6 +58,7 @@ class Names:
             "sessions": _path(self._home, r"/sessions/[^/\s]+-[0-9a-f]{8}(?![\w-])"),
             "place": _path(places, r"(?![\w-]|\.\w)"),
             "tmp": _path(self._tmp, rf"(?![\w.-])(?:/{_IN_PATH}*)?"),
+            "again": _AGAIN,
             "time": _TIME,
             "seconds": _SECONDS if timed else None,
             "token": _TOKEN,
@@ -136,6 +139,8 @@ class Names:
                 return self._below_tmp(found) if found in self._said else ANY
             case "time":
                 return None if found in self._said else ANY
+            case "again":
+                return ANY
             case "seconds":
                 return r"${/[\d.]+/}"
             case "token" if _UUID.fullmatch(found) and found not in self._known and found not in self._said:

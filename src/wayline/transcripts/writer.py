@@ -27,10 +27,6 @@ PIECE = 256 * 1024
 #: seconds that an agent whose recorder was killed has to see that, and to end by itself
 GRACE = 2.5
 
-NO_LOG = Note(
-    "Not every session has a log with an answer of its model, so that a run needs more than is here."
-)
-
 
 def main() -> int:
     """Take the conversation from stdin until its end, then write the transcript."""
@@ -40,7 +36,7 @@ def main() -> int:
             shutil.copyfileobj(sys.stdin.buffer, spool, PIECE)
             whole = _ended(spool)
             cut = not whole and not agent.ended_after(recorder)
-            _write(out, spool, cut)
+            write(out, spool, homes.find().data, cut=cut)
     except (OSError, shutil.Error) as error:
         sys.stderr.write(f"wayline: {out} was not written: {error}\n")
         return 1
@@ -98,19 +94,20 @@ def _ended(spool: BinaryIO) -> bool:
     return any(isinstance(entry, tape.Ended) for entry in _entries(spool))
 
 
-def _write(out: Path, spool: BinaryIO, cut: bool) -> None:
+def write(out: Path, spool: BinaryIO, data: Path, *, cut: bool) -> None:
+    """Write a transcript of what the spool holds, with what it needs beside it; `data` is the data home
+    that a Wayline would have kept its logs in. Raises `OSError`."""
     copies = [entry.folder for entry in _entries(spool) if isinstance(entry, tape.Copying)]
     try:
-        _write_all(out, spool, cut)
+        _write(out, spool, data, cut)
     finally:
         for copy in copies:
             shutil.rmtree(copy, ignore_errors=True)
 
 
-def _write_all(out: Path, spool: BinaryIO, cut: bool) -> None:
+def _write(out: Path, spool: BinaryIO, data: Path, cut: bool) -> None:
     """What the transcript names first, itself last, so that a transcript which is there is whole."""
     out.parent.mkdir(parents=True, exist_ok=True)
-    data = homes.find().data
     workspace = next((entry for entry in _entries(spool) if isinstance(entry, tape.Workspace)), None)
     passed = (entry for entry in _entries(spool) if isinstance(entry, tape.Passed))
     recorded = recording(tape.lines(passed), _surroundings(workspace, data), out.stem)
@@ -122,8 +119,9 @@ def _write_all(out: Path, spool: BinaryIO, cut: bool) -> None:
         logs = _keep_logs(recorded.prompted, data, out)
         if logs:
             meta = msgspec.structs.replace(meta, model=f"replay:{','.join(logs)}")
-        if len(logs) < len(recorded.prompted):
-            notes.append(NO_LOG)
+        elif recorded.has_model:
+            # Nothing is asked of it, but without one there is no session.
+            meta = msgspec.structs.replace(meta, script=())
     steps = [*notes, *recorded.steps, *_last_notes(_entries(spool), cut)]
     _replace(out, dump(meta, steps).encode("utf-8", "replace"))
 
@@ -158,12 +156,12 @@ def _keep_workspace(copy: Path, out: Path) -> str:
 
 
 def _keep_logs(sessions: Sequence[str], data: Path, out: Path) -> list[str]:
-    """Copy the sessions' logs beside the transcript; the names of those that hold an answer of a model."""
+    """Copy the sessions' logs beside the transcript; the names of those in which a model was asked."""
     kept: list[str] = []
     for session in sessions:
         folder = SessionFolders(data).find(session)
         log = b"" if folder is None else (folder / LOG_NAME).read_bytes()
-        if b'"assistant/chunk"' not in log:
+        if b'"step/start"' not in log:
             continue
         # A comma stands between two logs.
         beside = out.with_name(f"{out.stem.replace(',', '_')}.{len(kept) + 1}.log.jsonl")
