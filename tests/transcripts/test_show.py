@@ -145,6 +145,9 @@ EVERYTHING: list[dict[str, Any]] = [
     {"line": "no json \udc80\x07"},
     {"expect": {"method": "ext/ping", "params": 1}},
     {"note": "That was it."},
+    {"need": {"method": "session/update"}, "until": "p1"},
+    {"need": {"result": {"modes": {}}}, "to": "new"},
+    {"running": "p2"},
     {"eof": True},
 ]
 
@@ -269,7 +272,16 @@ def test_every_kind_of_step_is_shown() -> None:
 32  note
       That was it.
 
-33  eof  the agent's stdin is closed, and it ends
+33  note
+      Only if there is, before the answer to p1: {"method": "session/update"}
+
+34  note
+      Only if there is, in the answer to new: {"result": {"modes": {}}}
+
+35  note
+      Only if p2 has no answer yet.
+
+36  eof  the agent's stdin is closed, and it ends
 """)
 
 

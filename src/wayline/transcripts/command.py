@@ -9,12 +9,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import anyio
+import msgspec
 
 from wayline.transcripts import report
 from wayline.transcripts.agents import Agents, Commands, wayline_acp
 from wayline.transcripts.conversation import Check
 from wayline.transcripts.format import Transcript, TranscriptError, dump_step, read
-from wayline.transcripts.player import Outcome, play
+from wayline.transcripts.player import Outcome, play_all
 
 #: exit statuses
 FAILED, REFUSED = 1, 2
@@ -24,13 +25,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `wayline transcript` understands."""
     commands = parser.add_subparsers(dest="transcript_command", metavar="COMMAND", required=True)
     run = commands.add_parser("run", help="play transcripts against an agent")
-    run.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a transcript, or a folder of them")
+    run.add_argument("files", nargs="*", type=Path, metavar="FILE", help="a transcript, or a folder of them")
     agent = run.add_mutually_exclusive_group()
-    agent.add_argument("--agent", metavar="COMMAND", help="the agent's command line; else `wayline acp`")
+    agent.add_argument(
+        "--agent", metavar="COMMAND", action="append", help="the agent's command line; else `wayline acp`"
+    )
     agent.add_argument("--in-process", action="store_true", help="Wayline, without a process around it")
     run.add_argument("--jobs", type=_count, default=1, metavar="N", help="so many at once")
     run.add_argument("--update", action="store_true", help="make expectations that fail fit what came")
     run.add_argument("--schema", action="store_true", help="hold every frame against the protocol's models")
+    run.add_argument("--timeout", type=float, metavar="SECONDS", help="so long may each wait take")
+    run.add_argument("--conformance", action="store_true", help="no files: what of the protocol holds")
+    run.add_argument("--markdown", action="store_true", help="the table of --conformance as Markdown")
     record = commands.add_parser("record", help="sit between a client and an agent, and write a transcript")
     record.add_argument("out", type=Path, metavar="OUT")
     record.add_argument("agent_command", nargs=argparse.REMAINDER, metavar="-- COMMAND…")
@@ -55,10 +61,25 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    transcripts = [read(path) for path in files_of(options.files)]
-    agents = _agents(options)
+    if options.conformance:
+        return _conformance(options)
+    if not options.files or len(options.agent or ()) > 1:
+        raise TranscriptError("run needs a FILE and at most one agent, or --conformance")
+    transcripts = [_timed(read(path), options) for path in files_of(options.files)]
+    (agents,) = _agents(options)
+    check: Check | None = None
+    if options.schema:
+        from wayline.transcripts import schema
+
+        check = schema.check
+
+    async def played() -> list[Outcome]:
+        return await play_all(
+            transcripts, agents, jobs=options.jobs, done=_told, check=check, update=options.update
+        )
+
     began = time.monotonic()
-    outcomes = anyio.run(_play_all, transcripts, agents, options)
+    outcomes = anyio.run(played)
     for outcome in outcomes:
         if outcome.adopted:
             write_adopted(outcome)
@@ -68,6 +89,44 @@ def _run(options: argparse.Namespace) -> int:
             print(f"\n{report.of_failure(outcome)}")
     print(f"\n{report.summary(outcomes, time.monotonic() - began)}")
     return FAILED if any(outcome.failure for outcome in outcomes) else 0
+
+
+def _conformance(options: argparse.Namespace) -> int:
+    from wayline.transcripts import conformance
+
+    if options.files or options.update or options.schema:
+        raise TranscriptError("--conformance has its own transcripts, and takes no FILE, --update, --schema")
+    transcripts = [_timed(each, options) for each in conformance.transcripts()]
+
+    # An agent that does not say its name is called by the last word of its command.
+    names = [Path(shlex.split(each)[-1]).name for each in options.agent or ()] or ["wayline"]
+
+    async def judged() -> list[conformance.Column]:
+        return [
+            await conformance.judge(transcripts, agents, name, jobs=options.jobs, done=_said)
+            for agents, name in zip(_agents(options), names, strict=True)
+        ]
+
+    columns = anyio.run(judged)
+    print(conformance.markdown(columns) if options.markdown else conformance.text(columns))
+    return FAILED if any(row.verdict == conformance.FAILS for each in columns for row in each.rows) else 0
+
+
+def _said(outcome: Outcome) -> None:
+    """Progress, beside the table."""
+    print(report.line_of(outcome), file=sys.stderr, flush=True)
+
+
+def _told(outcome: Outcome) -> None:
+    print(report.line_of(outcome), flush=True)
+
+
+def _timed(transcript: Transcript, options: argparse.Namespace) -> Transcript:
+    """The transcript with the time for each wait that was asked for."""
+    if options.timeout is None:
+        return transcript
+    replace = msgspec.structs.replace
+    return replace(transcript, meta=replace(transcript.meta, timeout=options.timeout))
 
 
 def files_of(paths: Sequence[Path]) -> Iterator[Path]:
@@ -91,38 +150,14 @@ def write_adopted(outcome: Outcome) -> None:
     path.write_text("\n".join(lines), encoding="utf-8")
 
 
-def _agents(options: argparse.Namespace) -> Agents:
+def _agents(options: argparse.Namespace) -> list[Agents]:
+    """One for each `--agent`, else Wayline."""
     if options.in_process:
         from wayline.transcripts.in_process import InProcess
 
-        return InProcess(os.environ)
-    if options.agent:
-        return Commands(shlex.split(options.agent), os.environ)
-    return Commands(wayline_acp(), os.environ)
-
-
-async def _play_all(
-    transcripts: Sequence[Transcript], agents: Agents, options: argparse.Namespace
-) -> list[Outcome]:
-    """Play them, `jobs` at once; each is told when it is done, and they come back in their order."""
-    outcomes: dict[int, Outcome] = {}
-    limit = anyio.CapacityLimiter(options.jobs)
-    check: Check | None = None
-    if options.schema:
-        from wayline.transcripts import schema
-
-        check = schema.check
-
-    async def play_one(number: int, transcript: Transcript) -> None:
-        async with limit:
-            outcome = await play(transcript, agents, check=check, update=options.update)
-        outcomes[number] = outcome
-        print(report.line_of(outcome), flush=True)
-
-    async with anyio.create_task_group() as tasks:
-        for number, transcript in enumerate(transcripts):
-            tasks.start_soon(play_one, number, transcript)
-    return [outcomes[number] for number in range(len(transcripts))]
+        return [InProcess(os.environ)]
+    commands = [shlex.split(each) for each in options.agent or ()] or [wayline_acp()]
+    return [Commands(command, os.environ) for command in commands]
 
 
 def _record(options: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from wayline.transcripts.conversation import Conversation, Failed, Heard, summary
-from wayline.transcripts.format import Expect, Frame, Template, Text
+from wayline.transcripts.format import Expect, Frame, Need, Template, Text
 from wayline.transcripts.matching import Variables, compare
 from wayline.transcripts.runs import Run, all_of, run_of
 
@@ -14,6 +14,10 @@ class Unmet(Failed):
 
     def __init__(self, reason: str, *, expected: Template, got: Heard) -> None:
         super().__init__(reason, expected=expected, got=got)
+
+
+class NotOffered(Failed):
+    """What the rest of the transcript needs is not there, which is no fault."""
 
 
 class UnmetText(Failed):
@@ -79,6 +83,39 @@ async def in_any_order(
     if left:
         raise not_come(conversation, left[0], variables)
     return sorted(found.values(), key=lambda heard: heard.number)
+
+
+async def needed(conversation: Conversation, step: Need, variables: Variables) -> Heard:
+    """The frame that a need names. Raises `NotOffered`, and `Failed` when an error came in its place."""
+    if step.to is not None:
+        answer = await answer_to(conversation, step.to)
+        comparison = compare(step.need, answer.frame, variables)
+        if comparison.fits:
+            return answer
+        _check_result(answer, step.need)
+        raise NotOffered(f"in the answer to {step.to}, {comparison.mismatches[0]}")
+    name = str(step.until)
+    start = conversation.asked[name].heard
+
+    def fitting() -> Heard | None:
+        answer = conversation.answer_to(name)
+        end = None if answer is None else answer.number
+        return next((heard for heard in conversation.heard[start:end] if _like(step.need, heard)), None)
+
+    def _like(template: Template, heard: Heard) -> bool:
+        return compare(template, heard.frame, variables).fits
+
+    await conversation.until(lambda: fitting() is not None or conversation.answer_to(name) is not None)
+    found = fitting()
+    if found is None:
+        _check_result(await answer_to(conversation, name), step.need)
+        raise NotOffered(f"no {summary(step.need)} came before the answer to {name}")
+    return found
+
+
+def _check_result(answer: Heard, need: Template) -> None:
+    if "error" in answer.frame and "error" not in need:
+        raise Unmet("an error came in place of a result", expected={"result": "${any}"}, got=answer)
 
 
 def _next_for(

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from wayline.transcripts.placeholders import Any_, Capture, Part, Regex, Variable, parts, strings
+from wayline.transcripts.placeholders import Any_, Capture, Further, Part, Regex, Variable, parts, strings
 
 #: seconds that one wait for a frame may take
 TIMEOUT = 10.0
@@ -59,8 +59,9 @@ class Meta(_Strict, frozen=True):
     The strings of `script` and the texts of `files` are templates like those that are sent.
     `settings` are the agent's `settings.toml`. `client` says what is answered to questions that no step
     answers: a result for each method; for `session/request_permission` also `"allow"`, `"reject"` or
-    `"cancel"`. `timeout` is in seconds. `strict`: a frame that no step names fails. `requirement` and
-    `spec` are the sentence and the address that a transcript of the conformance set stands for.
+    `"cancel"`. `timeout` is in seconds. `strict`: a frame that no step names fails. `schema`: every frame
+    is held against the protocol's models. `requirement`, `level` and `spec` are what a transcript of the
+    conformance set stands for: a sentence, how strongly the protocol says it, and the address of the place.
     """
 
     name: str
@@ -75,8 +76,10 @@ class Meta(_Strict, frozen=True):
     args: tuple[str, ...] = ()
     timeout: float = TIMEOUT
     strict: bool = False
+    schema: bool = False
     client: dict[str, Any] = {}
     requirement: str | None = None
+    level: Literal["must", "should"] | None = None
     spec: str | None = None
 
 
@@ -123,6 +126,21 @@ class Forbid(_Strict, frozen=True):
 
     forbid: dict[str, Template]
     until: str | None = None
+
+
+class Need(_Strict, frozen=True):
+    """What the steps behind it depend on: the answer to `to` is like this, or a frame like this comes
+    before the answer to `until`. If not, the transcript ends here, and counts as not offered."""
+
+    need: dict[str, Template]
+    to: str | None = None
+    until: str | None = None
+
+
+class Running(_Strict, frozen=True):
+    """A request that has no answer yet. If it has, the transcript ends here, and counts as not offered."""
+
+    running: str
 
 
 class Answer(_Strict, frozen=True):
@@ -205,6 +223,8 @@ Step = (
     | Expect
     | Text
     | Forbid
+    | Need
+    | Running
     | Answer
     | Refuse
     | Unordered
@@ -221,6 +241,8 @@ KINDS: dict[str, type[Step]] = {
     "expect": Expect,
     "text": Text,
     "forbid": Forbid,
+    "need": Need,
+    "running": Running,
     "answer": Answer,
     "refuse": Refuse,
     "unordered": Unordered,
@@ -319,7 +341,7 @@ def _check_given(part: Part, text: str) -> None:
     match part:
         case Variable(name) if name not in GIVEN:
             raise ValueError(f"${{{name}}} is not known before the first step; a literal one is $${{{name}}}")
-        case Capture() | Any_() | Regex():
+        case Capture() | Any_() | Regex() | Further():
             raise ValueError(f"meta cannot hold a pattern: {text!r}")
 
 
@@ -344,8 +366,12 @@ class _Names:
         match step:
             case Send():
                 self._take_send(step)
-            case Expect(to=to) | Text(until=to) | Forbid(until=to) if to is not None:
+            case Expect(to=to) | Text(until=to) | Forbid(until=to) | Running(running=to) if to is not None:
                 self._check_request(to)
+            case Need(to=to, until=until):
+                if (to is None) == (until is None):
+                    raise ValueError('a need has a "to" or an "until"')
+                self._check_request(str(to or until))
             case SendLine():
                 # A lone surrogate that stands for no byte cannot be sent as it is.
                 step.line.encode("utf-8", "surrogateescape")
@@ -378,7 +404,7 @@ class _Names:
                 match part:
                     case Variable(name) if name not in self._variables:
                         raise ValueError(f"${{{name}}} is not set by an earlier step")
-                    case Capture() | Any_() | Regex() if sends:
+                    case Capture() | Any_() | Regex() | Further() if sends:
                         raise ValueError(f"what is sent cannot hold a pattern: {text!r}")
                     case Capture(name):
                         if name in GIVEN:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from wayline.transcripts.format import Template
-from wayline.transcripts.placeholders import Any_, Capture, Part, Regex, Variable, literal, parts
+from wayline.transcripts.placeholders import Any_, Capture, Further, Part, Regex, Variable, literal, parts
 
 Variables = Mapping[str, Any]
 
@@ -140,12 +140,25 @@ def _in_object(
 def _in_list(
     template: list[Any], value: list[Any], scope: _Scope, path: str, exact: bool
 ) -> Iterator[Mismatch]:
-    for number, (each, got) in enumerate(zip_longest(template, value, fillvalue=MISSING)):
+    for number, (each, got) in enumerate(zip_longest(*_paired(template, value), fillvalue=MISSING)):
         place = f"{path}[{number}]"
         if each is MISSING or got is MISSING:
             yield Mismatch(place, each, got)
         else:
             yield from _mismatches(each, got, scope, place, exact)
+
+
+def _paired(template: list[Any], value: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Both without what the last item of the template stands for: further items."""
+    last = _parts(template[-1]) if template and isinstance(template[-1], str) else ()
+    match last:
+        case (Further(alike=False),):
+            return template[:-1], value[: len(template) - 1]
+        case (Further(),):
+            named = template[:-1]
+            return named + named[-1:] * (len(value) - len(named)), value
+        case _:
+            return template, value
 
 
 def _same(template: Any, value: Any) -> bool:
@@ -180,6 +193,8 @@ def _fits_whole(part: Part, value: Any, scope: _Scope) -> bool:
                 return False
             scope.captured[name] = value
             return True
+        case Further():
+            return False
         case _:
             return True
 
@@ -194,7 +209,7 @@ def _pattern(part: Part, scope: _Scope) -> str:
             return f"(?:{regex})"
         case Capture(name, regex):
             return f"(?P<{name}>{'.+?' if regex is None else regex})"
-        case Any_():
+        case Any_() | Further():
             return ".*"
 
 

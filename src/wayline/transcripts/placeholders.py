@@ -3,6 +3,8 @@
 ${name}          the value of a variable
 ${name:=…}       matches anything and keeps it as a variable; ${name:=/regex/} what the regex matches
 ${any}           matches anything
+${rest}          as the last item of a list: any further items
+${more}          as the last item of a list: any further items like the one before it
 ${/regex/}       matches what the regex matches
 ${repeat:N:text} `text` N times
 $${              a dollar sign and a brace
@@ -43,7 +45,16 @@ class Regex(msgspec.Struct, frozen=True):
     regex: str
 
 
-Part = str | Variable | Capture | Any_ | Regex
+class Further(msgspec.Struct, frozen=True):
+    """`${rest}` and `${more}`, the latter `alike`. It matches as the last item of a list alone."""
+
+    alike: bool
+
+
+Part = str | Variable | Capture | Any_ | Regex | Further
+
+#: the words of `Further`
+FURTHER = {"rest": Further(alike=False), "more": Further(alike=True)}
 
 
 def parts(text: str) -> list[Part]:
@@ -57,6 +68,8 @@ def parts(text: str) -> list[Part]:
         end = match.end()
     if end < len(text):
         found.append(text[end:])
+    if len(found) > 1 and any(isinstance(part, Further) for part in found):
+        raise ValueError(f"{text!r}: what stands for further items stands alone")
     names = [part.name for part in found if isinstance(part, Capture)]
     if len(set(names)) < len(names):
         raise ValueError(f"{text!r} captures one variable twice")
@@ -71,6 +84,8 @@ def literal(text: str) -> str:
 def _part(inside: str) -> Part:
     if inside == "any":
         return Any_()
+    if inside in FURTHER:
+        return FURTHER[inside]
     if len(inside) > 1 and inside.startswith("/") and inside.endswith("/"):
         return Regex(_regex(inside[1:-1]))
     if match := _CAPTURE.fullmatch(inside):

@@ -1,7 +1,7 @@
 """Plays one transcript against an agent: each step in its turn, no wait without a bound."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import anyio
@@ -11,7 +11,7 @@ from wayline.transcripts import expectations, places, world
 from wayline.transcripts.agents import Agents, NotStarted, RunningAgent
 from wayline.transcripts.client import Client
 from wayline.transcripts.conversation import Check, Conversation, Failed, Heard, summary
-from wayline.transcripts.expectations import Unmet, UnmetText
+from wayline.transcripts.expectations import NotOffered, Unmet, UnmetText
 from wayline.transcripts.format import (
     Answer,
     Eof,
@@ -20,9 +20,11 @@ from wayline.transcripts.format import (
     Forbid,
     Kill,
     LogEvent,
+    Need,
     Placed,
     Refuse,
     Restart,
+    Running,
     Send,
     SendLine,
     Step,
@@ -37,7 +39,8 @@ from wayline.transcripts.places import Place
 
 class Outcome(msgspec.Struct, frozen=True):
     """What came of one transcript. `sent` is each line with the number of frames heard before it;
-    `adopted` are the steps, by line, that `update` made fit."""
+    `adopted` are the steps, by line, that `update` made fit; `not_offered` is what the agent does not offer,
+    when the rest of the transcript needs it."""
 
     transcript: Transcript
     failure: Failed | None
@@ -46,6 +49,7 @@ class Outcome(msgspec.Struct, frozen=True):
     stderr: str
     seconds: float
     adopted: Mapping[int, Step]
+    not_offered: str | None = None
 
 
 async def play(
@@ -56,6 +60,10 @@ async def play(
     With `update`, an expectation that is not met is made to fit what came, where something came.
     """
     began = time.monotonic()
+    if transcript.meta.schema and check is None:
+        from wayline.transcripts import schema  # the models take long to load
+
+        check = schema.check
     conversation = Conversation(transcript.meta.timeout, check)
     adopted: dict[int, Step] = {}
     said: list[str] = []
@@ -66,10 +74,41 @@ async def play(
             failure = await player.play(agents, said)
     except (NotStarted, TranscriptError) as error:
         failure = Failed(str(error))
-    seconds = time.monotonic() - began
+    not_offered = failure.reason if isinstance(failure, NotOffered) else None
     return Outcome(
-        transcript, failure, conversation.heard, conversation.sent, "".join(said), seconds, adopted
+        transcript,
+        None if not_offered else failure,
+        conversation.heard,
+        conversation.sent,
+        "".join(said),
+        time.monotonic() - began,
+        adopted,
+        not_offered,
     )
+
+
+async def play_all(
+    transcripts: Sequence[Transcript],
+    agents: Agents,
+    *,
+    jobs: int,
+    done: Callable[[Outcome], None],
+    check: Check | None = None,
+    update: bool = False,
+) -> list[Outcome]:
+    """Play them, `jobs` at once; `done` is told of each when it ends, and they come back in their order."""
+    outcomes: dict[int, Outcome] = {}
+    limit = anyio.CapacityLimiter(jobs)
+
+    async def play_one(number: int, transcript: Transcript) -> None:
+        async with limit:
+            outcomes[number] = await play(transcript, agents, check=check, update=update)
+        done(outcomes[number])
+
+    async with anyio.create_task_group() as tasks:
+        for number, transcript in enumerate(transcripts):
+            tasks.start_soon(play_one, number, transcript)
+    return [outcomes[number] for number in range(len(transcripts))]
 
 
 class _Forbidden(msgspec.Struct, frozen=True):
@@ -154,6 +193,10 @@ class Player:
                 await self._expect(placed.line, step)
             case Forbid():
                 self._forbid(placed, step)
+            case Need():
+                await self._need(step)
+            case Running() if self._conversation.answer_to(step.running) is not None:
+                raise NotOffered(f"{step.running} was answered before")
             case Answer() | Refuse():
                 await self._answer(step)
             case LogEvent() | File():
@@ -252,6 +295,10 @@ class Player:
         asked = self._conversation.latest if step.until is None else self._conversation.asked[step.until]
         start = asked.heard if asked is not None else 0
         self._forbidden.append(_Forbidden(placed, step.forbid, start, step.until))
+
+    async def _need(self, step: Need) -> None:
+        found = await expectations.needed(self._conversation, step, self._variables)
+        self._variables.update(compare(step.need, found.frame, self._variables).captured)
 
     def _check_forbidden(self) -> None:
         """Raises `Failed` when something came that must not."""

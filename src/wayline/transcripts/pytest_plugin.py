@@ -98,6 +98,8 @@ class TranscriptItem(pytest.Item):
         outcome = anyio.run(played)
         if outcome.failure is not None:
             raise TranscriptFailed(outcome)
+        if outcome.not_offered is not None:
+            pytest.skip(f"not offered: {outcome.not_offered}")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The report of the command line, in place of a traceback."""

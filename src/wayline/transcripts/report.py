@@ -24,8 +24,9 @@ STDERR_LINES = 25
 
 def line_of(outcome: Outcome) -> str:
     """One line: passed or failed, and the time."""
-    word = "FAIL" if outcome.failure else "ok  "
-    return f"{word} {outcome.transcript.path} ({outcome.seconds:.2f} s)"
+    word = "FAIL" if outcome.failure else "----" if outcome.not_offered else "ok  "
+    why = f": not offered: {outcome.not_offered}" if outcome.not_offered else ""
+    return f"{word} {outcome.transcript.path} ({outcome.seconds:.2f} s){why}"
 
 
 def of_failure(outcome: Outcome, width: int | None = None) -> str:
@@ -131,5 +132,8 @@ def _printable(text: str) -> str:
 def summary(outcomes: Sequence[Outcome], seconds: float) -> str:
     """How many of them passed."""
     failed = sum(outcome.failure is not None for outcome in outcomes)
-    passed = len(outcomes) - failed
-    return f"{passed} passed" + (f", {failed} failed" if failed else "") + f" in {seconds:.1f} s"
+    absent = sum(outcome.not_offered is not None for outcome in outcomes)
+    others = "".join(
+        f", {count} {word}" for count, word in ((failed, "failed"), (absent, "not offered")) if count
+    )
+    return f"{len(outcomes) - failed - absent} passed{others} in {seconds:.1f} s"

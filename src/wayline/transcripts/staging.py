@@ -21,10 +21,12 @@ from wayline.transcripts.format import (
     Kill,
     LogEvent,
     Meta,
+    Need,
     Note,
     PeerError,
     Refuse,
     Restart,
+    Running,
     Send,
     SendLine,
     Step,
@@ -231,6 +233,11 @@ def _plain(line: int, step: Step) -> Scene:
             return _text(line, step)
         case Forbid():
             return Forbidden(line=line, text=compact(step.forbid), until=step.until or "")
+        case Need():
+            place = f"in the answer to {step.to}" if step.to else f"before the answer to {step.until}"
+            return NoteScene(line=line, text=f"Only if there is, {place}: {compact(step.need)}")
+        case Running():
+            return NoteScene(line=line, text=f"Only if {step.running} has no answer yet.")
         case LogEvent():
             event = step.log.get("type")
             named = isinstance(event, str)
