@@ -579,3 +579,62 @@ async def test_an_editor_that_kills_its_agent_has_a_transcript_all_the_same(tmp_
         await appears(tmp_path / "it.jsonl")
     assert read(tmp_path / "it.jsonl").meta.model == "replay:it.1.log.jsonl"
     await is_green(tmp_path / "it.jsonl")
+
+
+#: an agent of somebody else's: other ids, times and pieces each time, and a question
+THEIRS = """
+    import datetime, json, random, sys, tempfile, uuid
+    def put(**frame):
+        print(json.dumps({"jsonrpc": "2.0", **frame}), flush=True)
+    def update(kind, **members):
+        params = {"sessionId": session, "update": {"sessionUpdate": kind, **members}}
+        put(method="session/update", params=params)
+    for line in sys.stdin:
+        frame = json.loads(line)
+        if frame.get("method") == "initialize":
+            info = {"name": "theirs", "version": "1"}
+            put(id=frame["id"], result={"protocolVersion": 1, "agentInfo": info})
+        elif frame.get("method") == "session/new":
+            session, cwd = f"sess_{uuid.uuid4().hex}", frame["params"]["cwd"]
+            put(id=frame["id"], result={"sessionId": session})
+        elif frame.get("method") == "session/prompt":
+            prompt, message, call = frame["id"], str(uuid.uuid4()), str(uuid.uuid4())
+            text = f"You said {frame['params']['prompt'][0]['text']} in {cwd} and {tempfile.mktemp()}."
+            while text:
+                size = random.randint(1, 9)
+                content = {"type": "text", "text": text[:size]}
+                update("agent_message_chunk", messageId=message, content=content)
+                text = text[size:]
+            now = datetime.datetime.now().isoformat()
+            update("tool_call", toolCallId=call, title="t", rawInput={"now": now})
+            for _ in range(random.randint(0, 3)):
+                update("tool_call_update", toolCallId=call, status="in_progress")
+            yes = {"optionId": call + "-yes", "name": "Yes", "kind": "allow_once"}
+            asked = {"sessionId": session, "toolCall": {"toolCallId": call}, "options": [yes]}
+            put(id=7, method="session/request_permission", params=asked)
+        elif frame.get("id") == 7:
+            update("tool_call_update", toolCallId=call, status="completed", rawOutput=frame["result"])
+            put(id=prompt, result={"stopReason": "end_turn"})
+"""
+
+
+async def test_an_agent_of_somebody_else_is_recorded_and_the_run_is_green(tmp_path: Path):
+    async with recorder(tmp_path, THEIRS) as talk:
+        client = Editor(
+            talk.process,
+            answer=lambda asked: {
+                "outcome": {"outcome": "selected", "optionId": asked["params"]["options"][0]["optionId"]}
+            },
+        )
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(client.read)
+            await client.initialize()
+            session = await client.new(tmp_path)
+            for text in ("hello ${world}", "again"):
+                assert await client.prompt(session, text) == "end_turn"
+            assert await client.hang_up() == 0
+    agent = f"{sys.executable} {tmp_path / 'agent.py'}"
+    command = [str(WAYLINE), "transcript", "run", "--agent", agent, str(talk.out)]
+    with anyio.fail_after(2 * PATIENCE):
+        done = await anyio.run_process(command, check=False)
+    assert done.returncode == 0, done.stdout.decode()

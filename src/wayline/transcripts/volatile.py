@@ -17,7 +17,7 @@ from wayline.transcripts.placeholders import literal
 IDS = {"sessionId": "session", "toolCallId": "call", "messageId": "message", "terminalId": "terminal"}
 ANY = "${any}"
 
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _TIME = r"(?<![\w-])\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?(?![\w-])"
 #: ids of this length are known by themselves, wherever they stand
 _TOKEN = r"(?<![\w-])[\w-]{8,}"
@@ -61,6 +61,8 @@ class Names:
             "again": _AGAIN,
             "time": _TIME,
             "seconds": _SECONDS if timed else None,
+            # Some ids are made of others, by a word put behind them.
+            "uuid": rf"(?<![\w-]){_UUID}(?!\w)",
             "token": _TOKEN,
         }
         return re.compile("|".join(f"(?P<{kind}>{regex})" for kind, regex in kinds.items() if regex))
@@ -92,7 +94,7 @@ class Names:
                 return [self.came(each, key, timed=timed) for each in value]
             case _ if key.endswith("At") and value is not None:
                 return ANY
-            case str() if key in IDS or _UUID.fullmatch(value):
+            case str() if key in IDS or re.fullmatch(_UUID, value):
                 return self._id(value, IDS.get(key, "id"))
             case str():
                 return _templated(value, self._timed if timed else self._volatile, self._of_agent)
@@ -126,7 +128,7 @@ class Names:
             case "tmp":
                 self._said.add(found)
                 return self._below_tmp(found)
-            case "token" if found in self._known:
+            case "uuid" | "token" if found in self._known:
                 return _variable(self._known[found])
         return None
 
@@ -143,7 +145,7 @@ class Names:
                 return ANY
             case "seconds":
                 return r"${/[\d.]+/}"
-            case "token" if _UUID.fullmatch(found) and found not in self._known and found not in self._said:
+            case "uuid" if found not in self._known and found not in self._said:
                 return ANY
         return self._of_client(match)
 
