@@ -43,12 +43,16 @@ class UpdateStream:
 
     async def run(self) -> None:
         """Send what happens, until cancelled."""
-        while True:
-            events = await self._cursor.take()
-            async with self._sending:
-                fresh = [event for event in events if event.seq >= self._sent]
-                await self.send(self._translator.live(fresh))
-                self._passed(self._cursor.position)
+        try:
+            while True:
+                events = await self._cursor.take()
+                async with self._sending:
+                    fresh = [event for event in events if event.seq >= self._sent]
+                    await self.send(self._translator.live(fresh))
+                    self._passed(self._cursor.position)
+        finally:
+            # What was not sent by now never is: nobody may wait for it, least of all behind a shield.
+            self._stop()
 
     def _passed(self, seq: int) -> None:
         self._sent = max(self._sent, seq)
@@ -98,5 +102,8 @@ class UpdateStream:
     def close(self) -> None:
         """Let the log forget what was kept for this stream, and whoever waits for it go on."""
         self._session.unsubscribe(self._cursor)
+        self._stop()
+
+    def _stop(self) -> None:
         self._closed = True
         self._passed(self._sent)

@@ -99,7 +99,8 @@ def _part(inside: str) -> Part:
 
 def _regex(pattern: str) -> str:
     try:
-        compiled = re.compile(pattern)
+        # In a group, as it will be: flags for the whole expression cannot stand there.
+        compiled = re.compile(f"(?:{pattern})")
     except re.error as error:
         raise ValueError(f"the regex /{pattern}/ is wrong: {error}") from None
     if compiled.groupindex:
