@@ -7,8 +7,9 @@ Templates (what is sent and what is expected) are JSON with placeholders in thei
 """
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -74,7 +75,7 @@ class Meta(_Strict, frozen=True):
     env: dict[str, str] = {}
     settings: dict[str, Any] = {}
     args: tuple[str, ...] = ()
-    timeout: float = TIMEOUT
+    timeout: Annotated[float, msgspec.Meta(gt=0)] = TIMEOUT
     strict: bool = False
     schema: bool = False
     client: dict[str, Any] = {}
@@ -330,9 +331,8 @@ def _meta(line: str) -> Meta:
     meta = msgspec.convert(value["meta"], Meta)
     if meta.model is not None and meta.script is not None:
         raise ValueError("meta has a model or a script, not both")
-    for text in strings([msgspec.to_builtins(meta.script), meta.files]):
-        for part in parts(text):
-            _check_given(part, text)
+    for text, part in _placeholders([meta.script, meta.files]):
+        _check_given(part, text)
     return meta
 
 
@@ -381,7 +381,7 @@ class _Names:
                 for each in step.unordered:
                     self.take(each)
                 return
-        self._take_placeholders(step, sends=isinstance(step, Send | Refuse))
+        self._take_placeholders(step)
 
     def _take_send(self, step: Send) -> None:
         if step.name is None:
@@ -396,17 +396,54 @@ class _Names:
         if name not in self._requests:
             raise ValueError(f"no earlier request is named {name!r}")
 
-    def _take_placeholders(self, step: Step, *, sends: bool) -> None:
-        if isinstance(step, SendLine | Note):
-            return
-        for text in strings(msgspec.to_builtins(step)):
-            for part in parts(text):
-                match part:
-                    case Variable(name) if name not in self._variables:
-                        raise ValueError(f"${{{name}}} is not set by an earlier step")
-                    case Capture() | Any_() | Regex() | Further() if sends:
-                        raise ValueError(f"what is sent cannot hold a pattern: {text!r}")
-                    case Capture(name):
-                        if name in GIVEN:
-                            raise ValueError(f"${{{name}}} is set from the start")
-                        self._variables.add(name)
+    def _take_placeholders(self, step: Step) -> None:
+        match step:
+            case SendLine() | Note():
+                return
+            case Send(send=sent):
+                self._fills(sent)
+            case Answer(answer=sent, to=to) | Refuse(refuse=sent, to=to):
+                # What the question holds is known when it is answered.
+                self._holds(to)
+                self._fills(sent)
+            case Forbid():
+                self._holds(step, captures=False)
+            case LogEvent(log=event, session=session, times=times):
+                self._fills(session)
+                self._holds(event, captures=times != 0)
+            case Text(text=text, session=session):
+                self._fills(session)
+                self._holds(text)
+            case File(file=state):
+                self._fills(state.path)
+                self._holds(state.text)
+            case _:
+                self._holds(step)
+
+    def _fills(self, template: Any) -> None:
+        for text, part in _placeholders(template):
+            self._check_variable(part)
+            if isinstance(part, Capture | Any_ | Regex | Further):
+                raise ValueError(f"what is sent cannot hold a pattern: {text!r}")
+
+    def _holds(self, template: Any, *, captures: bool = True) -> None:
+        for text, part in _placeholders(template):
+            self._check_variable(part)
+            if not isinstance(part, Capture):
+                continue
+            if not captures:
+                raise ValueError(f"what must not come captures nothing: {text!r}")
+            if part.name in GIVEN:
+                raise ValueError(f"${{{part.name}}} is set from the start")
+            self._variables.add(part.name)
+
+    def _check_variable(self, part: Part) -> None:
+        if isinstance(part, Variable) and part.name not in self._variables:
+            raise ValueError(f"${{{part.name}}} is not set by an earlier step")
+
+
+def _placeholders(template: Any) -> Iterator[tuple[str, Part]]:
+    """Each part of the strings of a template, and the string it stands in."""
+    for text in strings(msgspec.to_builtins(template)):
+        for part in parts(text):
+            yield text, part

@@ -1,5 +1,6 @@
 """Templates held against what came: a pure comparison, with the variables it captures."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -227,5 +228,7 @@ def _filled(taken: list[Part], variables: Variables) -> Any:
 def _short(value: Any) -> str:
     if value is MISSING:
         return "nothing"
-    text = msgspec.json.encode(value).decode()
+    # Escaped where it must be: what an agent wrote may hold lone surrogates and control characters.
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = text if text.isprintable() else json.dumps(value, separators=(",", ":"))
     return text if len(text) <= 200 else f"{text[:100]} … {text[-60:]}"
