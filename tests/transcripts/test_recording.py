@@ -3,7 +3,7 @@
 import io
 import json
 import tempfile
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.editor import PATIENCE
 from wayline.transcripts import places, report, snapshot, tape, writer
@@ -92,12 +93,17 @@ def begun(session: str = SESSION) -> list[Tapped]:
 
 
 def recorded(*lines: Sequence[Tapped]) -> Recording:
-    """What is recorded of these lines; it can be read again as it is."""
+    """What is recorded of these lines, without its times; it can be read again as it is."""
     it = recording([line for some in lines for line in some], AROUND, "it")
     assert [placed.step for placed in parse(dump(it.meta, list(it.steps)), Path("it.jsonl")).steps] == [
         *it.steps
     ]
-    return it
+    return replace(it, steps=tuple(timeless(it.steps)))
+
+
+def timeless(steps: Iterable[Step]) -> list[Step]:
+    """Steps without the times they were recorded at."""
+    return [replace(step, at=None) if hasattr(step, "at") else step for step in steps]
 
 
 def after_begin(*lines: Sequence[Tapped]) -> list[Step]:
@@ -108,6 +114,20 @@ def after_begin(*lines: Sequence[Tapped]) -> list[Step]:
 def expects(update: Frame, session: str = "${session}") -> Expect:
     """An update of the first session is expected."""
     return Expect({"method": "session/update", "params": {"sessionId": session, "update": update}})
+
+
+def test_each_step_has_the_time_of_its_first_line():
+    lines = [
+        *asks(1, "session/new", cwd="/home/me/work", mcpServers=[]),
+        *answers(1, {"sessionId": SESSION}),
+        *prompts(2),
+        *chunk("Hel"),
+        *chunk("lo"),
+        *answers(2, {"stopReason": "end_turn"}),
+    ]
+    timed = [replace(line, time=number / 2) for number, line in enumerate(lines)]
+    steps = recording(timed, AROUND, "it").steps
+    assert [getattr(step, "at", None) for step in steps] == [0.0, 0.5, 1.0, 1.5, 2.5]
 
 
 def test_a_plain_turn():
@@ -571,7 +591,7 @@ async def record_and_run(
 
 
 def green(script: Sequence[Any], talk: Talk, **more: Any) -> list[Step]:
-    """The steps of a conversation that was recorded, and was green in a run."""
+    """The steps of a conversation that was recorded, and was green in a run; without their times."""
 
     async def both() -> Outcome:
         with tempfile.TemporaryDirectory() as folder:
@@ -579,7 +599,7 @@ def green(script: Sequence[Any], talk: Talk, **more: Any) -> list[Step]:
 
     outcome = anyio.run(both)
     assert outcome.failure is None, report.of_failure(outcome)
-    return [placed.step for placed in outcome.transcript.steps]
+    return timeless(placed.step for placed in outcome.transcript.steps)
 
 
 def call(name: str, **arguments: Any) -> Frame:

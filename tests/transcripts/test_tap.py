@@ -400,14 +400,16 @@ async def test_a_transcript_that_cannot_be_written_is_said_and_ends_nothing(tmp_
         assert "file/out.jsonl was not written" in await talk.stderr()
 
 
-async def test_the_transcript_is_private_and_takes_the_place_of_an_older_one(tmp_path: Path):
+async def test_the_transcript_is_private_and_leaves_an_older_one_alone(tmp_path: Path):
     out = tmp_path / "it.jsonl"
     out.write_text("old", encoding="utf-8")
     async with recorder(tmp_path, ECHO, out) as talk:
         assert await talk.hang_up() == 0
-    assert out.stat().st_mode & 0o777 == 0o600
-    assert talk.transcript().meta.name == "it"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["agent.py", "got", "it.jsonl"]
+    assert out.read_text(encoding="utf-8") == "old"
+    made = tmp_path / "it-2.jsonl"
+    assert made.stat().st_mode & 0o777 == 0o600
+    assert read(made).meta.name == "it-2"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["agent.py", "got", "it-2.jsonl", "it.jsonl"]
 
 
 async def test_modules_in_the_workspace_are_not_ours(tmp_path: Path):
@@ -638,3 +640,21 @@ async def test_an_agent_of_somebody_else_is_recorded_and_the_run_is_green(tmp_pa
     with anyio.fail_after(2 * PATIENCE):
         done = await anyio.run_process(command, check=False)
     assert done.returncode == 0, done.stdout.decode()
+
+
+async def test_a_transcript_that_is_there_is_not_written_over(tmp_path: Path):
+    out = tmp_path / "out.jsonl"
+    for _ in range(3):
+        done = subprocess.run(
+            [str(WAYLINE), "transcript", "record", str(out), "--", "cat"],
+            input=b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}\n',
+            capture_output=True,
+            check=False,
+            timeout=30,
+        )
+        assert done.returncode == 0
+    assert sorted(path.name for path in tmp_path.glob("*.jsonl")) == [
+        "out-2.jsonl",
+        "out-3.jsonl",
+        "out.jsonl",
+    ]

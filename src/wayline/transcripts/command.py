@@ -6,6 +6,7 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from io import TextIOWrapper
 from pathlib import Path
 
 import anyio
@@ -172,6 +173,9 @@ def _record(options: argparse.Namespace) -> int:
 
 def _show(options: argparse.Namespace) -> int:
     transcript = read(options.file)
+    if isinstance(sys.stdout, TextIOWrapper):
+        # What a transcript holds may not be in the terminal's alphabet.
+        sys.stdout.reconfigure(errors="backslashreplace")
     if options.html:
         from wayline.transcripts.page import page
 

@@ -84,6 +84,13 @@ class Meta(_Strict, frozen=True):
     spec: str | None = None
 
 
+class _Timed(_Strict, frozen=True, kw_only=True):
+    """Base of what comes and goes. `at` is when it did in a recording, in seconds from its start; it is for
+    people, and nothing is held against it."""
+
+    at: float | None = None
+
+
 class Message(_Strict, frozen=True):
     """What is sent; `jsonrpc` and `id` are put on by the runner."""
 
@@ -91,20 +98,20 @@ class Message(_Strict, frozen=True):
     params: Template | msgspec.UnsetType = msgspec.UNSET
 
 
-class Send(_Strict, frozen=True, rename={"name": "as"}):
+class Send(_Timed, frozen=True, rename={"name": "as"}):
     """A request when it is named by `as`, else a notification."""
 
     send: Message
     name: str | None = None
 
 
-class SendLine(_Strict, frozen=True):
+class SendLine(_Timed, frozen=True):
     """A line as it is, JSON or not. Lone surrogates U+DC80 to U+DCFF stand for bytes that are no UTF-8."""
 
     line: str
 
 
-class Expect(_Strict, frozen=True):
+class Expect(_Timed, frozen=True):
     """A frame; `to` names the request that it answers. Keys that are not named may be anything, unless
     `exact`, which leaves only `jsonrpc` and `id` to the runner."""
 
@@ -113,7 +120,7 @@ class Expect(_Strict, frozen=True):
     exact: bool = False
 
 
-class Text(_Strict, frozen=True):
+class Text(_Timed, frozen=True):
     """The joined text of a run of chunks: all up to the answer to `until`, or those that stand together."""
 
     text: str
@@ -144,7 +151,7 @@ class Running(_Strict, frozen=True):
     running: str
 
 
-class Answer(_Strict, frozen=True):
+class Answer(_Timed, frozen=True):
     """The result that the client gives to a question like `to`."""
 
     answer: Template
@@ -159,14 +166,14 @@ class PeerError(_Strict, frozen=True):
     data: Any = None
 
 
-class Refuse(_Strict, frozen=True):
+class Refuse(_Timed, frozen=True):
     """The error that the client gives to a question like `to`."""
 
     refuse: PeerError
     to: dict[str, Template]
 
 
-class Unordered(_Strict, frozen=True):
+class Unordered(_Timed, frozen=True):
     """Frames that come in any order."""
 
     unordered: tuple[Expect, ...]

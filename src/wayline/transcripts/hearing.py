@@ -24,6 +24,7 @@ class Request(msgspec.Struct, frozen=True):
     name: str
     method: str
     params: Any
+    at: float = 0.0
 
     @property
     def session(self) -> str:
@@ -37,6 +38,7 @@ class Notice(msgspec.Struct, frozen=True):
     method: str
     params: Any
     withdraws: str | None = None
+    at: float = 0.0
 
     @property
     def session(self) -> str:
@@ -48,6 +50,7 @@ class Raw(msgspec.Struct, frozen=True):
     """A line of the client's that is no message, or is one that a transcript cannot say otherwise."""
 
     line: str
+    at: float = 0.0
 
 
 class Came(msgspec.Struct, frozen=True):
@@ -56,6 +59,7 @@ class Came(msgspec.Struct, frozen=True):
     number: int
     frame: Frame
     request: Request | None = None
+    at: float = 0.0
 
     @property
     def session(self) -> str:
@@ -94,6 +98,7 @@ class Reply(msgspec.Struct, frozen=True):
 
     question: Came
     result: Any
+    at: float = 0.0
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -101,6 +106,7 @@ class Refusal(msgspec.Struct, frozen=True):
 
     question: Came
     error: PeerError
+    at: float = 0.0
 
 
 class Garbage(msgspec.Struct, frozen=True):
@@ -115,6 +121,7 @@ def hear(tapped: Iterable[Tapped]) -> Iterator[Item]:
     """The messages of a conversation, in order."""
     hearing = _Hearing()
     for line in tapped:
+        hearing.at = line.time
         item = hearing.client(line.line) if line.side == "client" else hearing.agent(line.line)
         if item is not None:
             yield item
@@ -129,11 +136,13 @@ class _Hearing:
         self._names: set[str] = set()
         self._numbers = 0
         self._came = 0
+        #: the time of the line that is heard
+        self.at = 0.0
 
     def client(self, line: bytes) -> Item:
         frame = _frame(line)
         said = None if frame is None else self._said(frame)
-        return Raw(line.decode("utf-8", "surrogateescape")) if said is None else said
+        return Raw(line.decode("utf-8", "surrogateescape"), self.at) if said is None else said
 
     def _said(self, frame: Frame) -> Said | None:
         """The message; None for one that only its line can stand for."""
@@ -147,7 +156,7 @@ class _Hearing:
         if not _is_id(frame["id"]):
             return None
         self._numbers += 1
-        request = Request(self._numbers, self._name(method), method, params)
+        request = Request(self._numbers, self._name(method), method, params, self.at)
         self._requests[_key(frame["id"])] = request
         return request
 
@@ -156,9 +165,10 @@ class _Hearing:
         if question is None:
             return None
         if "result" in frame:
-            return Reply(question, frame["result"])
+            return Reply(question, frame["result"], self.at)
         try:
-            return Refusal(question, msgspec.convert(_known_members(frame.get("error")), PeerError))
+            error = msgspec.convert(_known_members(frame.get("error")), PeerError)
+            return Refusal(question, error, self.at)
         except msgspec.ValidationError:
             return None
 
@@ -174,12 +184,12 @@ class _Hearing:
 
     def _notice(self, method: str, params: Any) -> Notice:
         if method != "$/cancel_request" or not isinstance(params, dict):
-            return Notice(method, params)
+            return Notice(method, params, at=self.at)
         request = self._requests.get(_key(params.get("requestId")))
         if request is None:
-            return Notice(method, params)
+            return Notice(method, params, at=self.at)
         # A request is withdrawn by its id, and a runner counts its requests from 1.
-        return Notice(method, {**params, "requestId": request.number}, request.name)
+        return Notice(method, {**params, "requestId": request.number}, request.name, self.at)
 
     def agent(self, line: bytes) -> Item | None:
         frame = _frame(line)
@@ -191,8 +201,8 @@ class _Hearing:
             request = self._requests.pop(key, None)
             if request is None and frame.get("id") is not None:
                 return None  # an answer to nothing that a transcript names
-            return Came(self._came, frame, request)
-        came = Came(self._came, frame)
+            return Came(self._came, frame, request, self.at)
+        came = Came(self._came, frame, at=self.at)
         if came.is_question:
             self._questions[_key(frame["id"])] = came
         return came

@@ -5,9 +5,11 @@ Whatever the agent is, it is told by its environment alone, so that a transcript
 """
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -36,7 +38,7 @@ class Place(msgspec.Struct, frozen=True):
 def fresh(transcript: Transcript) -> Iterator[Place]:
     """Make the place of a transcript, and remove it afterwards. Raises `TranscriptError`."""
     meta = transcript.meta
-    with TemporaryDirectory(prefix="transcript-", ignore_cleanup_errors=True) as name:
+    with TemporaryDirectory(prefix="transcript-", dir=_parent(), ignore_cleanup_errors=True) as name:
         root = Path(name).resolve()
         workspace, home = root / "workspace", root / "home"
         home.mkdir()
@@ -51,6 +53,17 @@ def fresh(transcript: Transcript) -> Iterator[Place]:
         if meta.mode is not None:
             environ["WAYLINE_MODE"] = meta.mode
         yield Place(root, workspace, home, model, meta.mode, environ, meta.args, place)
+
+
+@cache
+def _parent() -> Path | None:
+    """In memory where the system has a place there that programs run from; None for the usual place.
+
+    Making and removing folders on a disk takes longer than most conversations.
+    """
+    in_memory = Path("/dev/shm")
+    usable = "TMPDIR" not in os.environ and in_memory.is_dir() and os.access(in_memory, os.W_OK)
+    return in_memory if usable and not os.statvfs(in_memory).f_flag & os.ST_NOEXEC else None
 
 
 def _furnish(workspace: Path, transcript: Transcript, variables: Variables) -> None:

@@ -62,7 +62,14 @@ def scenes(transcript: Transcript) -> tuple[Scene, ...]:
     stage = _Stage(transcript.meta)
     for placed in transcript.steps:
         stage.take(placed.line, placed.step)
-    return (_opening(transcript), *stage.done())
+    times = {placed.line: getattr(placed.step, "at", None) for placed in transcript.steps}
+    return (_opening(transcript), *(_timed(scene, times.get(scene.line)) for scene in stage.done()))
+
+
+def _timed(scene: Scene, at: float | None) -> Scene:
+    if at is None:
+        return scene
+    return msgspec.structs.replace(scene, aside=" · ".join(filter(None, [scene.aside, f"{at:.2f} s"])))
 
 
 class _Stage:

@@ -46,6 +46,11 @@ class Writing:
 
     def steps(self, beat: Beat) -> Iterator[Step]:
         """The steps of a beat; more than one when there is something to say about it."""
+        at = _time(beat)
+        for step in self._steps(beat):
+            yield step if isinstance(step, Note) or at is None else msgspec.structs.replace(step, at=at)
+
+    def _steps(self, beat: Beat) -> Iterator[Step]:
         match beat:
             case Request():
                 yield from self._request(beat)
@@ -142,6 +147,17 @@ class Writing:
         if question.call is not None:
             kept = {"sessionId": question.session, "toolCall": {"toolCallId": question.call}}
         return self._names.came({"method": question.frame["method"], "params": kept})
+
+
+def _time(beat: Beat) -> float | None:
+    """When it began, in seconds from the start; None for what has no time."""
+    match beat:
+        case Run(first=first) | Begun(first=first) | Together(came=(first, *_)):
+            return round(first.at, 3)
+        case Request() | Notice() | Raw() | Reply() | Refusal() | Came():
+            return round(beat.at, 3)
+        case _:
+            return None
 
 
 def _without_version(expect: Template) -> Template:

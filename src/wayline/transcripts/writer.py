@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from itertools import chain, count
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir, mkstemp
 from typing import BinaryIO
@@ -108,6 +109,7 @@ def write(out: Path, spool: BinaryIO, data: Path, *, cut: bool) -> None:
 def _write(out: Path, spool: BinaryIO, data: Path, cut: bool) -> None:
     """What the transcript names first, itself last, so that a transcript which is there is whole."""
     out.parent.mkdir(parents=True, exist_ok=True)
+    out = _free(out)
     workspace = next((entry for entry in _entries(spool) if isinstance(entry, tape.Workspace)), None)
     passed = (entry for entry in _entries(spool) if isinstance(entry, tape.Passed))
     recorded = recording(tape.lines(passed), _surroundings(workspace, data), out.stem)
@@ -124,6 +126,12 @@ def _write(out: Path, spool: BinaryIO, data: Path, cut: bool) -> None:
             meta = msgspec.structs.replace(meta, script=())
     steps = [*notes, *recorded.steps, *_last_notes(_entries(spool), cut)]
     _replace(out, dump(meta, steps).encode("utf-8", "replace"))
+
+
+def _free(out: Path) -> Path:
+    """The path, numbered when there is something already: an editor starts its agent again and again."""
+    numbered = (out.with_name(f"{out.stem}-{number}{out.suffix}") for number in count(2))
+    return next(path for path in chain([out], numbered) if not path.exists())
 
 
 def _surroundings(workspace: tape.Workspace | None, data: Path) -> Surroundings:
