@@ -7,14 +7,13 @@ of those below it, and of those above it as far as the repository goes.
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import NamedTuple
 
 import anyio.to_thread
-from pathspec import GitIgnoreSpec
 
+from wayline.tools.ignore_rules import IgnoreRules, rules_in
 from wayline.tools.line_process import ProgramFailed, run_lines
 
 #: files that one search looks at
@@ -69,10 +68,12 @@ async def files_below(root: Path, missed: Missed) -> list[Path]:
     """The files below `root`, in the order of their paths. A `root` that is a file is the only one."""
     if root.is_file():
         return [root]
-    program = ripgrep()
-    found = await (_by_ripgrep(program, root, missed) if program else _by_python(root, missed))
+    if program := ripgrep():
+        found = await _by_ripgrep(program, root, missed)
+    else:
+        found = await gathered(walk(root, missed), most=MOST_FILES + 1)
     missed.too_many = len(found) > MOST_FILES
-    return sorted(found[:MOST_FILES], key=lambda path: path.parts)
+    return await anyio.to_thread.run_sync(lambda: sorted(found[:MOST_FILES], key=lambda path: path.parts))
 
 
 async def _by_ripgrep(program: str, root: Path, missed: Missed) -> list[Path]:
@@ -87,28 +88,25 @@ async def _by_ripgrep(program: str, root: Path, missed: Missed) -> list[Path]:
     return found
 
 
-async def _by_python(root: Path, missed: Missed) -> list[Path]:
+async def gathered(
+    paths: Iterable[Path], wanted: Callable[[Path], bool] = lambda path: True, most: int = MOST_FILES
+) -> list[Path]:
+    """The first `most` of the paths that are wanted, found in a thread while others get their turn."""
     stop = threading.Event()
 
-    def listed() -> list[Path]:
+    def taken() -> list[Path]:
         found: list[Path] = []
-        for path in walk(root, missed):
-            found.append(path)
-            if stop.is_set() or len(found) > MOST_FILES:
+        for path in paths:
+            if stop.is_set() or len(found) == most:
                 break
+            if wanted(path):
+                found.append(path)
         return found
 
     try:
-        return await anyio.to_thread.run_sync(listed, abandon_on_cancel=True)
+        return await anyio.to_thread.run_sync(taken, abandon_on_cancel=True)
     finally:
         stop.set()
-
-
-class Rules(NamedTuple):
-    """What the `.gitignore` in `folder` says."""
-
-    folder: Path
-    spec: GitIgnoreSpec
 
 
 def walk(root: Path, missed: Missed) -> Iterator[Path]:
@@ -116,7 +114,7 @@ def walk(root: Path, missed: Missed) -> Iterator[Path]:
     yield from _walk(root, _rules_above(root), missed)
 
 
-def _walk(folder: Path, rules: tuple[Rules, ...], missed: Missed) -> Iterator[Path]:
+def _walk(folder: Path, rules: tuple[IgnoreRules, ...], missed: Missed) -> Iterator[Path]:
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
@@ -124,7 +122,8 @@ def _walk(folder: Path, rules: tuple[Rules, ...], missed: Missed) -> Iterator[Pa
         return
     if any(entry.name == ".git" for entry in entries):
         rules = ()  # a repository within: the rules of the one around it do not reach into it
-    rules = (*_rules_in(folder), *rules)
+    if own := rules_in(folder):
+        rules = (own, *rules)
     for entry in entries:
         path = folder / entry.name
         is_folder = entry.is_dir(follow_symlinks=False)
@@ -138,34 +137,22 @@ def _walk(folder: Path, rules: tuple[Rules, ...], missed: Missed) -> Iterator[Pa
             yield path
 
 
-def _ignored(path: Path, is_folder: bool, rules: tuple[Rules, ...]) -> bool:
+def _ignored(path: Path, is_folder: bool, rules: tuple[IgnoreRules, ...]) -> bool:
     """Whether git ignores it; the nearest file that says anything about it decides."""
-    for folder, spec in rules:
-        name = path.relative_to(folder).as_posix() + ("/" if is_folder else "")
-        if (decision := spec.check_file(name).include) is not None:
-            return decision
-    return False
+    decisions = (of_folder.decision(path, is_folder) for of_folder in rules)
+    return next((decision for decision in decisions if decision is not None), False)
 
 
-def _rules_above(root: Path) -> tuple[Rules, ...]:
-    """The rules of the folders above, the nearest first, as far as the repository goes. Rules that ignore
-    `root` itself do not count: it was asked for by name."""
-    above: list[Rules] = []
+def _rules_above(root: Path) -> tuple[IgnoreRules, ...]:
+    """The rules of the folders above, the nearest first, as far as the repository goes. That they ignore
+    `root` itself, or what it is in, does not count: it was asked for by name."""
+    above: list[IgnoreRules] = []
     folder = root
     while folder != folder.parent and not (folder / ".git").exists():
         folder = folder.parent
-        above.extend(rules for rules in _rules_in(folder) if not _ignored(root, True, (rules,)))
+        if rules := rules_in(folder):
+            above.append(rules)
     return tuple(above)
-
-
-def _rules_in(folder: Path) -> tuple[Rules, ...]:
-    try:
-        lines = (folder / ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ()  # none here, or none that may be read: git goes on without it too
-    return (
-        Rules(folder, GitIgnoreSpec.from_lines(line for line in lines if line.strip() not in ("!", "/"))),
-    )
 
 
 def relative(path: Path, root: Path) -> PurePath:

@@ -24,7 +24,7 @@ from wayline.tools.base import (
 )
 from wayline.tools.globs import Glob
 from wayline.tools.line_process import ProgramFailed, run_lines
-from wayline.tools.listing import RIPGREP_FILES, Missed, files_below, relative, ripgrep, run_ripgrep
+from wayline.tools.listing import RIPGREP_FILES, Missed, files_below, gathered, relative, ripgrep, run_ripgrep
 from wayline.tools.matches import Matches
 from wayline.tools.paths import PathArgument, absolute, explained, missing, permitted, resolved, shown
 from wayline.tools.presentation import bounded, text_cards
@@ -86,8 +86,8 @@ def _wanted(pattern: str, root: Path) -> Glob:
         raise InvalidArguments(str(error)) from error
 
 
-def _fitting(files: Sequence[Path], pattern: Glob, root: Path) -> list[Path]:
-    return [path for path in files if pattern.fits(PurePosixPath(relative(path, root)))]
+async def _fitting(files: Sequence[Path], pattern: Glob, root: Path) -> list[Path]:
+    return await gathered(files, lambda path: pattern.fits(PurePosixPath(relative(path, root))))
 
 
 class GlobTool:
@@ -125,7 +125,7 @@ class GlobTool:
         pattern = _wanted(arguments.pattern, root)
         _searchable(root, run.workspace)
         missed = Missed()
-        found = _fitting(await files_below(root, missed), pattern, root)
+        found = await _fitting(await files_below(root, missed), pattern, root)
         lines = [shown(path, run.workspace) for path in found[:MOST_PATHS]] or ["No files fit."]
         if len(found) > MOST_PATHS:
             lines.append(f"(the first {MOST_PATHS} of {len(found)}; narrow the pattern for others)")
@@ -192,7 +192,7 @@ async def _with_ripgrep(
         return
     files = await files_below(root, missed)
     # Nothing to search still shows whether ripgrep takes the pattern.
-    for some in _command_lines(_fitting(files, only, root) or [Path(os.devnull)]):
+    for some in _command_lines(await _fitting(files, only, root) or [Path(os.devnull)]):
         await run_ripgrep([*argv, *some], matches.take, missed)
         if not matches.complete:
             return
@@ -217,7 +217,7 @@ async def _with_python(
 ) -> None:
     files = await files_below(root, missed)
     if only is not None:
-        files = _fitting(files, only, root)
+        files = await _fitting(files, only, root)
     case = "i" if arguments.ignore_case else "-"
     program = [sys.executable, "-I", "-S", matcher.__file__]
     status = await run_lines(
