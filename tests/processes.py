@@ -33,5 +33,5 @@ def alive(pid: int) -> bool:
     state = Path(f"/proc/{pid}/stat")
     try:
         return state.read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
