@@ -179,14 +179,18 @@ class Conversation:
         with anyio.move_on_after(self.timeout):
             while True:
                 news = self._news
-                if self._fault is not None:
-                    raise self._fault
+                self.check()
                 if look():
                     return True
                 if self._over:
                     return False
                 await news.wait()
         return look()
+
+    def check(self) -> None:
+        """Raises `Failed` when the agent wrote what is no frame."""
+        if self._fault is not None:
+            raise self._fault
 
     @property
     def over(self) -> bool:

@@ -175,12 +175,17 @@ def _fits(step: Expect, frame: Frame, variables: Variables) -> bool:
 def not_come(conversation: Conversation, step: Expect, variables: Variables) -> Failed:
     """What to say of a frame that did not come: the nearest one of its kind, when there is one."""
     what = summary(step.expect)
-    alike = [heard for heard in conversation.ahead() if summary(heard.frame) == what]
     why = _why(conversation, what if step.to is None else f"the answer to {step.to}")
+    alike = [
+        (comparison.mismatches, heard)
+        for heard in conversation.ahead()
+        if summary(heard.frame) == what
+        # One that fits was another step's, or was answered.
+        and not (comparison := compare(step.expect, heard.frame, variables, exact=step.exact)).fits
+    ]
     if not alike:
         return Failed(why, expected=step.expect)
-    nearest = min(alike, key=lambda heard: len(compare(step.expect, heard.frame, variables).mismatches))
-    mismatch = compare(step.expect, nearest.frame, variables, exact=step.exact).mismatches[0]
+    (mismatch, *_), nearest = min(alike, key=lambda each: len(each[0]))
     return Unmet(f"{why}; the nearest differs {mismatch}", expected=step.expect, got=nearest)
 
 

@@ -159,12 +159,13 @@ class Player:
     async def _run(self, agent: RunningAgent) -> Failed | None:
         """The steps up to the next restart, or to the end."""
         while self._left:
-            placed = self._left.pop(0)
+            placed = self._left[0]
             try:
                 await self._step(placed, agent)
                 self._check_forbidden()
             except Failed as failure:
                 return self._placed(failure, placed)
+            self._left.pop(0)
             if isinstance(placed.step, Restart | Kill) and self._left:
                 return None
         try:
@@ -214,7 +215,7 @@ class Player:
             await self._conversation.request(step.name, step.send.method, params)
 
     async def _questioned(self, question: Heard) -> None:
-        """A question came: the default client answers it, unless a step still to come does."""
+        """A question came: the default client answers it, unless this step or one still to come does."""
         method = question.frame["method"]
         if any(
             isinstance(left.step, Answer | Refuse) and left.step.to.get("method", method) == method
@@ -360,5 +361,6 @@ class Player:
             left = self._conversation.unnamed()
             if left:
                 raise Failed(f"a frame that no step names: {summary(left[0].frame)}", got=left[0])
+        self._conversation.check()
         self._check_forbidden()
         world.check_script(self._place)

@@ -39,7 +39,7 @@ def of_failure(outcome: Outcome, width: int | None = None) -> str:
 def _report(outcome: Outcome, failure: Failed, width: int) -> Iterator[str]:
     placed = failure.placed
     place = f"{outcome.transcript.path}" + (f", line {placed.line}" if placed else "")
-    yield f"{place}: {failure.reason}"
+    yield "\n".join(map(_printable, f"{place}: {failure.reason}".split("\n")))
     if placed is not None:
         yield f"  step: {_cut(dump_step(placed.step), width - 8)}"
     if failure.expected is not None:
@@ -50,7 +50,7 @@ def _report(outcome: Outcome, failure: Failed, width: int) -> Iterator[str]:
     if outcome.stderr.strip():
         yield ""
         yield "the agent's stderr:"
-        yield from (f"  {line}" for line in outcome.stderr.splitlines()[-STDERR_LINES:])
+        yield from (f"  {_printable(line)}" for line in outcome.stderr.splitlines()[-STDERR_LINES:])
 
 
 def _side_by_side(expected: Any, got: Any, width: int) -> Iterator[str]:
@@ -126,7 +126,9 @@ def _cut(text: str, width: int) -> str:
 
 def _printable(text: str) -> str:
     """What an agent wrote must not steer the terminal."""
-    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char == "\t" else f"\\x{ord(char):02x}" for char in text)
 
 
 def summary(outcomes: Sequence[Outcome], seconds: float) -> str:
