@@ -1,5 +1,6 @@
 """The pure parts: encodings, edits, globs, terminal codes."""
 
+import re
 from pathlib import PurePosixPath
 
 import pytest
@@ -147,6 +148,14 @@ def test_terminal_codes_go_wherever_the_output_is_cut(text, data):
     expected = expected.replace("\r\n", "\n")
     assert "".join(told) == expected
     assert output.text() == expected
+
+
+@given(st.text("ab\r\n", max_size=40))
+def test_a_line_looks_as_it_did_after_its_carriage_returns(text):
+    output = TerminalText()
+    output.feed(text.encode(), final=True)
+    overwritten = re.sub(r"[^\r\n]*\r+(?=[^\r\n])", "", text.replace("\r\n", "\n"))
+    assert output.text() == overwritten.replace("\r", "")
 
 
 @given(st.lists(st.text("abc", min_size=1, max_size=30), max_size=20))

@@ -15,7 +15,6 @@ _ESCAPE = re.compile(
 _UNFINISHED = re.compile(r"(?:\r|\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*))\Z")
 _LONGEST_ESCAPE = 4096
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_OVERWRITTEN = re.compile(r"[^\r\n]*\r+(?=[^\r\n])")
 
 
 class TerminalText:
@@ -44,7 +43,7 @@ class TerminalText:
         """What was printed; lines that a carriage return wrote over are as they looked in the end."""
         note = f"\n[{self.left_out} characters left out]\n" if self.left_out else ""
         joined = "".join(self._head) + note + "".join(self._tail)
-        return _OVERWRITTEN.sub("", joined).replace("\r", "") if "\r" in joined else joined
+        return "\n".join(map(_in_the_end, joined.split("\n"))) if "\r" in joined else joined
 
     def _keep(self, text: str) -> None:
         first, rest = text[: self._head_room], text[self._head_room :]
@@ -61,3 +60,8 @@ class TerminalText:
             self._tail_room += len(oldest) - len(kept)
             if kept:
                 self._tail.appendleft(kept)
+
+
+def _in_the_end(line: str) -> str:
+    """What is left of a line after its carriage returns."""
+    return line.rstrip("\r").rpartition("\r")[2]
