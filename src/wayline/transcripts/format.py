@@ -202,9 +202,11 @@ class File(_Strict, frozen=True):
 
 
 class Restart(_Strict, frozen=True):
-    """The agent's stdin is closed, it ends, and is started again on the same data home."""
+    """The agent's stdin is closed, it ends, and is started again on the same data home. With `force` one
+    that does not end in a few seconds is killed, which is what an editor does."""
 
     restart: Literal[True]
+    force: bool = False
 
 
 class Kill(_Strict, frozen=True):

@@ -36,6 +36,9 @@ from wayline.transcripts.format import (
 from wayline.transcripts.matching import ENVELOPE, adopt, as_template, compare, fill
 from wayline.transcripts.places import Place
 
+#: seconds that an agent has to end before it is killed, where that is no fault
+PATIENCE = 5.0
+
 
 class Outcome(msgspec.Struct, frozen=True):
     """What came of one transcript. `sent` is each line with the number of frames heard before it;
@@ -202,6 +205,11 @@ class Player:
                 await self._answer(step)
             case LogEvent() | File():
                 self._look(step)
+            case Restart(force=True):
+                await agent.eof()
+                with anyio.move_on_after(min(PATIENCE, self._meta.timeout)):
+                    await agent.ended()
+                await agent.kill()
             case Restart() | Eof():
                 await self._hang_up(agent)
             case Kill():
