@@ -11,6 +11,8 @@ from wayline.acp import cards, limits
 from wayline.acp.bridge import raw_input
 from wayline.tools import presentation
 from wayline.tools.base import ToolFailure
+from wayline.tools.diffs import diffs
+from wayline.tools.edits import edited
 from wayline.tools.environment import scrub
 from wayline.tools.matches import narrow
 from wayline.tools.read import page
@@ -18,7 +20,7 @@ from wayline.tools.results import ends
 from wayline.tools.schema import parse
 from wayline.tools.shell import BashArguments
 from wayline.tools.terminal_text import TerminalText
-from wayline.tools.text_files import Binary, decode, lines_of
+from wayline.tools.text_files import Binary, TextFile, decode, lines_of
 from wayline.wire.errors import InvalidParams
 from wayline.wire.jsonrpc import decode_params
 
@@ -70,6 +72,12 @@ def read(text: str) -> None:
         page("f", decode(text.encode("latin-1", errors="replace")).text, 1, None)
 
 
+def edit(text: str) -> None:
+    for old in ("a", "\r", "\n\n", text[:1000], text[:1000] + "b"):
+        with contextlib.suppress(ToolFailure):
+            edited(TextFile(text), old, "b", replace_all=True)
+
+
 def invalid_params(text: str) -> None:
     with contextlib.suppress(InvalidParams):
         decode_params(msgspec.json.encode({text: text, "a": text}), dict[str, int])
@@ -85,6 +93,7 @@ WAYS: list[Callable[[str], object]] = [
     terminal,
     terminal_in_pieces,
     read,
+    edit,
     invalid_params,
     arguments,
     raw_input,
@@ -96,6 +105,7 @@ WAYS: list[Callable[[str], object]] = [
     lambda text: scrub({"A": text, text: "A"}),
     lambda text: ends(text, 25_000, 1000),
     lambda text: narrow(text, len(text) // 2),
+    lambda text: diffs("f", text, text + "b"),
     lambda text: list(limits.pieces(text)),
     lambda text: limits.head(text, 16_000),
     lambda text: limits.tail(text, 16_000),

@@ -39,3 +39,17 @@ async def test_hostile_output(play: Play, workspace: Path, output: str):
         request_id = await client.begin_prompt(session, "go")
         await client.request("session/list", {})
         assert (await client.answered(request_id))["stopReason"] == "end_turn"
+
+
+async def test_an_edit_of_a_large_file_that_is_cancelled(play: Play, workspace: Path):
+    (workspace / "f").write_text("a\n" * 10_000_000, encoding="utf-8")
+    edit = call("edit", "c2", file_path="f", old_string="a", new_string="bb", replace_all=True)
+    async with play([call("read", file_path="f")], [edit], DONE, mode="full") as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        request_id = await client.begin_prompt(session, "go")
+        await client.update("tool_call", toolCallId="c2")
+        await client.cancel(session)
+        await client.request("session/list", {})
+        assert (await client.answered(request_id))["stopReason"] == "cancelled"
+    assert (workspace / "f").stat().st_size in (20_000_000, 30_000_000)

@@ -4,12 +4,12 @@ import re
 from pathlib import PurePosixPath
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wayline.tools.base import Failed
-from wayline.tools.diffs import HUNKS, diffs
-from wayline.tools.edits import edited
+from wayline.tools.diffs import HUNKS, _alike, _alike_at_end, diffs
+from wayline.tools.edits import SHOWN_LINES, edited
 from wayline.tools.globs import Glob
 from wayline.tools.presentation import fenced
 from wayline.tools.results import ends, size
@@ -41,15 +41,44 @@ def test_latin_1_that_cannot_say_it_becomes_utf_8():
     assert file.encode("caf\xe9 €") == "caf\xe9 €".encode()
 
 
-@given(st.lists(st.sampled_from(["a", "b", "\n", "\r\n"]), max_size=12).map("".join), st.sampled_from("ab"))
-def test_an_edit_touches_what_it_names_and_no_line_end_else(text, old):
-    file = TextFile(text)
+ENDED = st.lists(st.sampled_from(["a", "b", "\n", "\r\n"]), max_size=12).map("".join)
+
+
+@settings(max_examples=500)
+@given(ENDED, ENDED.filter(bool), st.booleans())
+def test_an_edit_touches_what_it_names_and_no_line_end_else(text, old, replace_all):
+    pattern = re.compile("\r?\n".join(old.replace("\r\n", "\n").split("\n")))
+    found = list(pattern.finditer(text))
     try:
-        result = edited(file, old, "c", replace_all=True)
-    except Failed:
-        assert old not in text
+        result = edited(TextFile(text), old, "c", replace_all=replace_all)
+    except Failed as failure:
+        assert not found or (not replace_all and "more than once" in str(failure))
         return
-    assert result.text == text.replace(old, "c")
+    assert result.text == pattern.sub("c", text)
+    lines = tuple(text.count("\n", 0, match.start()) + 1 for match in found)
+    assert result.lines == (lines if len(lines) <= SHOWN_LINES else ())
+    assert replace_all or len(found) == 1
+
+
+def test_one_line_end_of_two_characters_is_one_place():
+    assert edited(TextFile("a\r\nb"), "\n", " ", replace_all=False).text == "a b"
+
+
+def test_an_edit_that_makes_too_much_of_a_file_is_refused():
+    with pytest.raises(Failed, match="more than"):
+        edited(TextFile("a" * 1_000_000), "a", "b" * 1_000, replace_all=True)
+
+
+def test_an_edit_that_nobody_waits_for_ends():
+    class Enough(Exception):
+        pass
+
+    def go_on():
+        raise Enough
+
+    for text, old in (("a\r\nb\n" * 10, "a\n"), ("b\n" * 10, "c")):
+        with pytest.raises(Enough):
+            edited(TextFile(text), old, "d", replace_all=True, go_on=go_on)
 
 
 @pytest.mark.parametrize(
@@ -83,6 +112,16 @@ def test_the_hunks_of_a_large_file_lead_from_old_to_new(before, inserted):
         assert place >= 0
         assert hunk["newText"] in new
     assert (old == new) == (diffs("f", old, new) == [])
+
+
+@given(st.text("ab\n", max_size=40), st.text("ab\n", max_size=40), st.integers(1, 5))
+def test_what_is_alike_is_found_whatever_the_step(start, end, step):
+    one, other = f"{start}a{end}", f"{start}b{end}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("wayline.tools.diffs._STEP", step)
+        assert _alike(one, other) == len(start)
+        assert _alike_at_end(one, other) == len(end)
+        assert _alike(one, one + end) == len(one)
 
 
 def test_the_diffs_of_a_huge_change_are_bounded():

@@ -56,7 +56,10 @@ class TextFile:
 
     def can_say(self, text: str) -> bool:
         """Whether the encoding has every character of `text`; only Latin-1 may lack some."""
-        return self.encoding != "latin-1" or all(ord(character) <= 0xFF for character in text)
+        try:
+            return self.encoding != "latin-1" or text.encode("latin-1") is not None
+        except UnicodeEncodeError:
+            return False
 
     def encode(self, text: str) -> bytes:
         """`text` in the encoding of this file; what that cannot say becomes UTF-8."""

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
+import anyio.from_thread
 import anyio.to_thread
 from pydantic import Field
 
@@ -129,7 +130,13 @@ def _edit(arguments: EditArguments, run: ToolRun) -> ToolOutput:
         before = content_of(path, run.workspace)
         known(path, before, run)
         file = _text(name, before)
-        edit = edited(file, arguments.old_string, arguments.new_string, replace_all=arguments.replace_all)
+        edit = edited(
+            file,
+            arguments.old_string,
+            arguments.new_string,
+            replace_all=arguments.replace_all,
+            go_on=anyio.from_thread.check_cancelled,
+        )
         places = f" at line {', '.join(map(str, edit.lines))}" if edit.lines else ""
         return _replaced(f"Edited {name}{places}", path, file, before, edit.text)
 
@@ -147,6 +154,7 @@ def _replaced(done: str, path: Path, file: TextFile, before: bytes, text: str) -
     if raw == before:
         meta = {"changed": False, "seen": {str(path): sha256(raw)}}
         return ToolOutput((Text(f"{done}: it held exactly this already, so nothing changed."),), meta=meta)
+    anyio.from_thread.check_cancelled()
     put(path, raw)
     note = "" if file.can_say(text) else " It is UTF-8 now: Latin-1 cannot say the new text."
     return _changed(f"{done}.{note}", path, file.text, text, raw)
