@@ -7,10 +7,10 @@ from pathlib import Path
 
 import anyio
 
-from wayline.transcripts.agents import Agents, Commands, wayline_acp
 from wayline.transcripts.format import Transcript, read
-from wayline.transcripts.in_process import InProcess
-from wayline.transcripts.player import play
+from wayline.transcripts.playing.agents import Agents, Commands, wayline_acp
+from wayline.transcripts.playing.in_process import InProcess
+from wayline.transcripts.playing.player import play
 
 SMALL = Path(__file__).parents[1] / "fixtures" / "transcripts" / "plan-live.jsonl"
 

@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from wayline.transcripts import conformance
-from wayline.transcripts.agents import Commands
 from wayline.transcripts.conformance import FAILS, HOLDS, NO_MODEL, NOT_OFFERED, Column
 from wayline.transcripts.format import Transcript, TranscriptError, parse
+from wayline.transcripts.playing.agents import Commands
 
 AGENT = Path(__file__).with_name("any_agent.py")
 ECHO = Path(__file__).parents[2] / "benchmarks" / "echo_agent.py"

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from wayline.transcripts import places
 from wayline.transcripts.format import (
     Expect,
     Forbid,
@@ -22,6 +21,7 @@ from wayline.transcripts.format import (
     parse,
     read,
 )
+from wayline.transcripts.playing import places
 
 META = '{"meta": {"name": "t"}}'
 INIT = '{"send": {"method": "initialize", "params": {}}, "as": "init"}'

@@ -9,11 +9,11 @@ import anyio.lowlevel
 import pytest
 
 from tests.processes import gone, pid_in
-from wayline.transcripts import places
-from wayline.transcripts.agents import RunningAgent
 from wayline.transcripts.format import Transcript, parse
-from wayline.transcripts.in_process import InProcess
-from wayline.transcripts.player import play
+from wayline.transcripts.playing import places
+from wayline.transcripts.playing.agents import RunningAgent
+from wayline.transcripts.playing.in_process import InProcess
+from wayline.transcripts.playing.player import play
 
 pytestmark = pytest.mark.anyio
 

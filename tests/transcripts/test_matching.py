@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wayline.transcripts.conversation import Heard
-from wayline.transcripts.matching import adopt, as_template, compare, fill
-from wayline.transcripts.runs import all_of, run_of
+from wayline.transcripts.playing.conversation import Heard
+from wayline.transcripts.playing.matching import adopt, as_template, compare, fill
+from wayline.transcripts.playing.runs import all_of, run_of
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

@@ -7,11 +7,11 @@ from pathlib import Path
 import anyio
 import pytest
 
-from wayline.transcripts import report
-from wayline.transcripts.agents import Commands
 from wayline.transcripts.format import TranscriptError, parse
-from wayline.transcripts.matching import compare
-from wayline.transcripts.player import Outcome, play
+from wayline.transcripts.playing import report
+from wayline.transcripts.playing.agents import Commands
+from wayline.transcripts.playing.matching import compare
+from wayline.transcripts.playing.player import Outcome, play
 
 AGENT = Path(__file__).with_name("any_agent.py")
 INIT = (

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from wayline.transcripts import report, schema
-from wayline.transcripts.agents import Agents, Commands, wayline_acp
 from wayline.transcripts.format import Transcript, dump_step, parse
-from wayline.transcripts.in_process import InProcess
-from wayline.transcripts.player import Outcome, play
+from wayline.transcripts.playing import report, schema
+from wayline.transcripts.playing.agents import Agents, Commands, wayline_acp
+from wayline.transcripts.playing.in_process import InProcess
+from wayline.transcripts.playing.player import Outcome, play
 
 pytestmark = pytest.mark.anyio
 

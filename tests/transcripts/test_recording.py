@@ -15,8 +15,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.editor import PATIENCE
-from wayline.transcripts import places, report, snapshot, tape, writer
-from wayline.transcripts.agents import RunningAgent
 from wayline.transcripts.format import (
     Answer,
     Expect,
@@ -33,14 +31,17 @@ from wayline.transcripts.format import (
     parse,
     read,
 )
-from wayline.transcripts.in_process import InProcess
-from wayline.transcripts.matching import compare, fill
 from wayline.transcripts.placeholders import literal
-from wayline.transcripts.places import Place
-from wayline.transcripts.player import Outcome, play
-from wayline.transcripts.recording import Recording, recording
-from wayline.transcripts.tape import Tapped
-from wayline.transcripts.volatile import Surroundings
+from wayline.transcripts.playing import places, report
+from wayline.transcripts.playing.agents import RunningAgent
+from wayline.transcripts.playing.in_process import InProcess
+from wayline.transcripts.playing.matching import compare, fill
+from wayline.transcripts.playing.places import Place
+from wayline.transcripts.playing.player import Outcome, play
+from wayline.transcripts.recording import snapshot, tape, writer
+from wayline.transcripts.recording.recording import Recording, recording
+from wayline.transcripts.recording.tape import Tapped
+from wayline.transcripts.recording.volatile import Surroundings
 
 AROUND = Surroundings(workspace=("/home/me/work", "/data/work"), home=("/home/me/.local",), tmp=("/tmp",))
 SESSION = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"

@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from wayline.transcripts.differences import hunks
-from wayline.transcripts.foreign import harmless, lines_of, shortened
 from wayline.transcripts.format import KINDS, Transcript, TranscriptError, parse
-from wayline.transcripts.markup import element
-from wayline.transcripts.page import page
-from wayline.transcripts.show import shown
+from wayline.transcripts.showing.differences import hunks
+from wayline.transcripts.showing.foreign import harmless, lines_of, shortened
+from wayline.transcripts.showing.markup import element
+from wayline.transcripts.showing.page import page
+from wayline.transcripts.showing.show import shown
 
 WHERE = Path("x.jsonl")
 

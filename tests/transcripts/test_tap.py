@@ -18,8 +18,8 @@ import pytest
 
 from tests.editor import PATIENCE, WAYLINE, Editor
 from tests.processes import gone, pid_in
-from wayline.transcripts import snapshot
 from wayline.transcripts.format import Note, Send, SendLine, Transcript, read
+from wayline.transcripts.recording import snapshot
 
 pytestmark = pytest.mark.anyio
 
@@ -382,7 +382,7 @@ async def test_a_writer_that_is_gone_ends_the_recording_and_not_the_conversation
     async with recorder(tmp_path, ECHO) as talk:
         await talk.stdin.send(b"one\n")
         assert await talk.receive(4) == b"one\n"
-        writer = await child_of(talk.process.pid, "wayline.transcripts.writer")
+        writer = await child_of(talk.process.pid, "wayline.transcripts.recording.writer")
         os.kill(writer, signal.SIGKILL)
         await talk.stdin.send(b"two\n")
         assert await talk.receive(4) == b"two\n"

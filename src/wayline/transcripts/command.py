@@ -12,11 +12,11 @@ from pathlib import Path
 import anyio
 import msgspec
 
-from wayline.transcripts import report
-from wayline.transcripts.agents import Agents, Commands, wayline_acp
-from wayline.transcripts.conversation import Check
 from wayline.transcripts.format import Transcript, TranscriptError, dump_step, read
-from wayline.transcripts.player import Outcome, play_all
+from wayline.transcripts.playing import report
+from wayline.transcripts.playing.agents import Agents, Commands, wayline_acp
+from wayline.transcripts.playing.conversation import Check
+from wayline.transcripts.playing.player import Outcome, play_all
 
 #: exit statuses
 FAILED, REFUSED = 1, 2
@@ -70,7 +70,7 @@ def _run(options: argparse.Namespace) -> int:
     (agents,) = _agents(options)
     check: Check | None = None
     if options.schema:
-        from wayline.transcripts import schema
+        from wayline.transcripts.playing import schema
 
         check = schema.check
 
@@ -154,7 +154,7 @@ def write_adopted(outcome: Outcome) -> None:
 def _agents(options: argparse.Namespace) -> list[Agents]:
     """One for each `--agent`, else Wayline."""
     if options.in_process:
-        from wayline.transcripts.in_process import InProcess
+        from wayline.transcripts.playing.in_process import InProcess
 
         return [InProcess(os.environ)]
     commands = [shlex.split(each) for each in options.agent or ()] or [wayline_acp()]
@@ -162,7 +162,7 @@ def _agents(options: argparse.Namespace) -> list[Agents]:
 
 
 def _record(options: argparse.Namespace) -> int:
-    from wayline.transcripts.tap import record
+    from wayline.transcripts.recording.tap import record
 
     command = options.agent_command[1:] if options.agent_command[:1] == ["--"] else options.agent_command
     if not command:
@@ -177,13 +177,13 @@ def _show(options: argparse.Namespace) -> int:
         # What a transcript holds may not be in the terminal's alphabet.
         sys.stdout.reconfigure(errors="backslashreplace")
     if options.html:
-        from wayline.transcripts.page import page
+        from wayline.transcripts.showing.page import page
 
         sys.stdout.write(page(transcript))
         return 0
     import shutil
 
-    from wayline.transcripts.show import shown
+    from wayline.transcripts.showing.show import shown
 
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     sys.stdout.write(shown(transcript, colour=colour, width=shutil.get_terminal_size((100, 40)).columns))

@@ -40,6 +40,9 @@ REQUESTS = frozenset(
     ]
 )
 
+#: updates that come at times of their own
+ASIDE = frozenset({"available_commands_update", "session_info_update", "usage_update"})
+
 Template = Any
 Frame = dict[str, Any]
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from wayline.transcripts.agents import Agents
-    from wayline.transcripts.conversation import Check
     from wayline.transcripts.format import Transcript
-    from wayline.transcripts.player import Outcome
+    from wayline.transcripts.playing.agents import Agents
+    from wayline.transcripts.playing.conversation import Check
+    from wayline.transcripts.playing.player import Outcome
 
 WAYS = ("in-process", "command", "schema")
 
@@ -88,7 +88,7 @@ class TranscriptItem(pytest.Item):
         """Play it. Raises `TranscriptFailed`."""
         import anyio
 
-        from wayline.transcripts.player import play
+        from wayline.transcripts.playing.player import play
 
         agents, check = _agents(self.config, self._way), _check(self._way)
 
@@ -104,7 +104,7 @@ class TranscriptItem(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The report of the command line, in place of a traceback."""
         if isinstance(excinfo.value, TranscriptFailed):
-            from wayline.transcripts import report
+            from wayline.transcripts.playing import report
 
             return report.of_failure(excinfo.value.outcome)
         return super().repr_failure(excinfo, style)
@@ -133,7 +133,7 @@ def _agents(config: pytest.Config, way: str) -> "Agents":
     import os
     import shlex
 
-    from wayline.transcripts.agents import Commands, wayline_acp
+    from wayline.transcripts.playing.agents import Commands, wayline_acp
 
     agent = _option(config, "transcript_agent")
     if agent:
@@ -151,7 +151,7 @@ _IN_PROCESS = pytest.StashKey["Agents"]()
 def _in_process() -> "Agents":
     import os
 
-    from wayline.transcripts.in_process import InProcess
+    from wayline.transcripts.playing.in_process import InProcess
 
     return InProcess(os.environ)
 
@@ -159,6 +159,6 @@ def _in_process() -> "Agents":
 def _check(way: str) -> "Check | None":
     if way != "schema":
         return None
-    from wayline.transcripts import schema
+    from wayline.transcripts.playing import schema
 
     return schema.check

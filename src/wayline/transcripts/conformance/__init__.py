@@ -16,10 +16,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from wayline.transcripts import report
-from wayline.transcripts.agents import Agents
 from wayline.transcripts.format import Transcript, TranscriptError, parse
-from wayline.transcripts.player import Outcome, play_all
+from wayline.transcripts.playing import report
+from wayline.transcripts.playing.agents import Agents
+from wayline.transcripts.playing.player import Outcome, play_all
 
 Verdict = Literal["holds", "fails", "not offered", "no model"]
 HOLDS: Verdict = "holds"

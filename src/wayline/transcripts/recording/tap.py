@@ -23,8 +23,8 @@ from typing import IO
 
 import msgspec
 
-from wayline.transcripts import snapshot
-from wayline.transcripts.tape import Copying, Ended, Entry, Passed, Workspace, encode
+from wayline.transcripts.recording import snapshot
+from wayline.transcripts.recording.tape import Copying, Ended, Entry, Passed, Workspace, encode
 
 PIECE = 64 * 1024
 #: bytes that a process which the agent left behind may still say on its stdout when the agent is gone
@@ -315,7 +315,7 @@ class _Signals:
 
 def _start_writer(out: Path, agent: int) -> tuple[subprocess.Popen[bytes] | None, Tape]:
     # -P: the folder we run in is somebody's workspace, and may hold modules of any name.
-    module = [sys.executable, "-P", "-m", "wayline.transcripts.writer"]
+    module = [sys.executable, "-P", "-m", "wayline.transcripts.recording.writer"]
     command = [*module, str(out), str(os.getpid()), str(agent)]
     try:
         writer = subprocess.Popen(

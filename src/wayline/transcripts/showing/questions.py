@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
-from wayline.transcripts import cards
-from wayline.transcripts.cards import shaped
-from wayline.transcripts.foreign import aside, compact
-from wayline.transcripts.scenes import Card, Listing, Option, Question, Reply
-from wayline.transcripts.updates import session_of
+from wayline.transcripts.showing import cards
+from wayline.transcripts.showing.cards import shaped
+from wayline.transcripts.showing.foreign import aside, compact
+from wayline.transcripts.showing.scenes import Card, Listing, Option, Question, Reply
+from wayline.transcripts.showing.updates import session_of
 
 #: the title of a tool call, from its session and its id
 Titles = Callable[[str, str], str]

@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from wayline.transcripts.foreign import compact
-from wayline.transcripts.scenes import Attachment, Card, Diff, Json, Output, Words
+from wayline.transcripts.showing.foreign import compact
+from wayline.transcripts.showing.scenes import Attachment, Card, Diff, Json, Output, Words
 
 T = TypeVar("T")
 

@@ -10,12 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from wayline.transcripts.format import Note
-from wayline.transcripts.hearing import Came, Garbage, Item, Notice, Request
+from wayline.transcripts.format import ASIDE, Note
+from wayline.transcripts.recording.hearing import Came, Garbage, Item, Notice, Request
 
 CHUNKS = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
-#: updates that come at times of their own
-ASIDE = frozenset({"available_commands_update", "session_info_update", "usage_update"})
 #: requests that are answered after all that belongs to them
 WHOLE = frozenset({"session/prompt", "session/load", "session/resume", "session/fork"})
 #: how a tool call ends

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 
 from wayline.models import scripted
-from wayline.transcripts.conversation import Failed
 from wayline.transcripts.format import FileState, LogEvent
-from wayline.transcripts.matching import MISSING, Comparison, Variables, compare, fill
-from wayline.transcripts.places import Place
+from wayline.transcripts.playing.conversation import Failed
+from wayline.transcripts.playing.matching import MISSING, Comparison, Variables, compare, fill
+from wayline.transcripts.playing.places import Place
 
 #: the events that stand for one request to a model
 REQUESTS = ("step/start", "llm/retry")

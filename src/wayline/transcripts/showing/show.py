@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from wayline.transcripts.differences import hunks
-from wayline.transcripts.foreign import harmless, lines_of, shortened
 from wayline.transcripts.format import Transcript
-from wayline.transcripts.sheets import (
+from wayline.transcripts.showing.differences import hunks
+from wayline.transcripts.showing.foreign import harmless, lines_of, shortened
+from wayline.transcripts.showing.sheets import (
     Changes,
     Code,
     Facts,
@@ -26,7 +26,7 @@ from wayline.transcripts.sheets import (
     sessions,
     sheet,
 )
-from wayline.transcripts.staging import scenes
+from wayline.transcripts.showing.staging import scenes
 
 #: lines shown of one text; characters of one of its lines, of a heading or an aside
 LINES, LINE, HEADING = 60, 1000, 300

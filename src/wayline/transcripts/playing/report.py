@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from wayline.transcripts.conversation import Failed, Heard
-from wayline.transcripts.conversation import summary as summary_of
 from wayline.transcripts.format import Frame, dump_step
-from wayline.transcripts.matching import MISSING
-from wayline.transcripts.player import Outcome
+from wayline.transcripts.playing.conversation import Failed, Heard
+from wayline.transcripts.playing.conversation import summary as summary_of
+from wayline.transcripts.playing.matching import MISSING
+from wayline.transcripts.playing.player import Outcome
 
 #: frames shown before and after the one that differs
 NEIGHBOURS = 4

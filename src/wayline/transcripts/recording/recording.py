@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 
 from wayline.transcripts.format import Meta, Note, Step
-from wayline.transcripts.hearing import Came, Item, Request, hear
-from wayline.transcripts.selection import beats
-from wayline.transcripts.steps import Writing
-from wayline.transcripts.tape import Tapped
-from wayline.transcripts.volatile import Names, Surroundings
+from wayline.transcripts.recording.hearing import Came, Item, Request, hear
+from wayline.transcripts.recording.selection import beats
+from wayline.transcripts.recording.steps import Writing
+from wayline.transcripts.recording.tape import Tapped
+from wayline.transcripts.recording.volatile import Names, Surroundings
 
 WAYLINE = "wayline"
 #: the mode of Wayline's sessions when nothing else is chosen

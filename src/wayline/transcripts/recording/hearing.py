@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from wayline.transcripts.format import REQUESTS, Frame, PeerError
-from wayline.transcripts.tape import Tapped
+from wayline.transcripts.recording.tape import Tapped
 
 #: how deep JSON may be nested to be looked at
 DEEPEST = 100

@@ -8,9 +8,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from wayline.transcripts import cards
-from wayline.transcripts.cards import shaped
-from wayline.transcripts.foreign import aside, compact
 from wayline.transcripts.format import (
     TIMEOUT,
     Answer,
@@ -34,8 +31,11 @@ from wayline.transcripts.format import (
     Transcript,
     Unordered,
 )
-from wayline.transcripts.questions import question, reply
-from wayline.transcripts.scenes import (
+from wayline.transcripts.showing import cards
+from wayline.transcripts.showing.cards import shaped
+from wayline.transcripts.showing.foreign import aside, compact
+from wayline.transcripts.showing.questions import question, reply
+from wayline.transcripts.showing.scenes import (
     Answered,
     AnyOrder,
     FileLook,
@@ -53,8 +53,8 @@ from wayline.transcripts.scenes import (
     Scene,
     Update,
 )
-from wayline.transcripts.scenes import Note as NoteScene
-from wayline.transcripts.updates import Updates, same_name, session_of, speaker
+from wayline.transcripts.showing.scenes import Note as NoteScene
+from wayline.transcripts.showing.updates import Updates, same_name, session_of, speaker
 
 
 def scenes(transcript: Transcript) -> tuple[Scene, ...]:

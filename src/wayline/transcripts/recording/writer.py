@@ -19,10 +19,10 @@ import msgspec
 
 from wayline import homes
 from wayline.log.folders import LOG_NAME, SessionFolders
-from wayline.transcripts import tape
 from wayline.transcripts.format import Note, Step, dump
-from wayline.transcripts.recording import WAYLINE, recording
-from wayline.transcripts.volatile import Surroundings
+from wayline.transcripts.recording import tape
+from wayline.transcripts.recording.recording import WAYLINE, recording
+from wayline.transcripts.recording.volatile import Surroundings
 
 PIECE = 256 * 1024
 #: seconds that an agent whose recorder was killed has to see that, and to end by itself

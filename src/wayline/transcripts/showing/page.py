@@ -3,11 +3,11 @@
 import base64
 import hashlib
 
-from wayline.transcripts.differences import hunks
-from wayline.transcripts.foreign import lines_of, shortened
 from wayline.transcripts.format import Transcript
-from wayline.transcripts.markup import Markup, element, together
-from wayline.transcripts.sheets import (
+from wayline.transcripts.showing.differences import hunks
+from wayline.transcripts.showing.foreign import lines_of, shortened
+from wayline.transcripts.showing.markup import Markup, element, together
+from wayline.transcripts.showing.sheets import (
     Changes,
     Code,
     Facts,
@@ -22,7 +22,7 @@ from wayline.transcripts.sheets import (
     sessions,
     sheet,
 )
-from wayline.transcripts.staging import scenes
+from wayline.transcripts.showing.staging import scenes
 
 #: lines of one text on the page, and how many of them are seen without unfolding; characters of one line
 LINES, FOLDED, LINE = 5000, 24, 20_000

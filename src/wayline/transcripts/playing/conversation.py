@@ -10,9 +10,9 @@ from typing import Any
 import anyio
 import msgspec
 
-from wayline.transcripts.agents import AgentGone, RunningAgent
 from wayline.transcripts.format import Frame, Placed
-from wayline.transcripts.matching import MISSING
+from wayline.transcripts.playing.agents import AgentGone, RunningAgent
+from wayline.transcripts.playing.matching import MISSING
 
 #: frames that belong to no session
 CONNECTION = ""

@@ -5,10 +5,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from wayline.transcripts import cards
-from wayline.transcripts.cards import shaped
-from wayline.transcripts.foreign import aside, compact
-from wayline.transcripts.scenes import Card, Entry, Json, Plan, Said, Scene, ToolCall, Update
+from wayline.transcripts.showing import cards
+from wayline.transcripts.showing.cards import shaped
+from wayline.transcripts.showing.foreign import aside, compact
+from wayline.transcripts.showing.scenes import Card, Entry, Json, Plan, Said, Scene, ToolCall, Update
 
 _NAME = re.compile(r"\$\{([A-Za-z]\w*)(?::=.*)?\}", re.DOTALL)
 

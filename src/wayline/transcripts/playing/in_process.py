@@ -18,8 +18,8 @@ from wayline import compose, settings
 from wayline.chosen_models import UnusableModel
 from wayline.homes import Homes
 from wayline.log.store import LogFile, StorageError, Store
-from wayline.transcripts.agents import GRACE, AgentGone, NotStarted, RunningAgent
-from wayline.transcripts.places import Place
+from wayline.transcripts.playing.agents import GRACE, AgentGone, NotStarted, RunningAgent
+from wayline.transcripts.playing.places import Place
 from wayline.wire.jsonrpc import Connection
 from wayline.wire.transport import MAX_LINE, TooLong
 

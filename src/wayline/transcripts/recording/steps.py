@@ -18,9 +18,9 @@ from wayline.transcripts.format import (
     Text,
     Unordered,
 )
-from wayline.transcripts.hearing import Came, Notice, Raw, Refusal, Reply, Request
-from wayline.transcripts.selection import Beat, Begun, Run, Together
-from wayline.transcripts.volatile import ANY, Names
+from wayline.transcripts.recording.hearing import Came, Notice, Raw, Refusal, Reply, Request
+from wayline.transcripts.recording.selection import Beat, Begun, Run, Together
+from wayline.transcripts.recording.volatile import ANY, Names
 
 EARLIER = Note("This session was begun before the recording, and is not there in a run.")
 OTHERS = Note("The list named sessions of other conversations; they are left out.")

@@ -7,11 +7,6 @@ from typing import Any
 import anyio
 import msgspec
 
-from wayline.transcripts import expectations, places, world
-from wayline.transcripts.agents import Agents, NotStarted, RunningAgent
-from wayline.transcripts.client import Client
-from wayline.transcripts.conversation import Check, Conversation, Failed, Heard, summary
-from wayline.transcripts.expectations import NotOffered, Unmet, UnmetText
 from wayline.transcripts.format import (
     Answer,
     Eof,
@@ -33,8 +28,13 @@ from wayline.transcripts.format import (
     TranscriptError,
     Unordered,
 )
-from wayline.transcripts.matching import ENVELOPE, adopt, as_template, compare, fill
-from wayline.transcripts.places import Place
+from wayline.transcripts.playing import expectations, places, world
+from wayline.transcripts.playing.agents import Agents, NotStarted, RunningAgent
+from wayline.transcripts.playing.client import Client
+from wayline.transcripts.playing.conversation import Check, Conversation, Failed, Heard, summary
+from wayline.transcripts.playing.expectations import NotOffered, Unmet, UnmetText
+from wayline.transcripts.playing.matching import ENVELOPE, adopt, as_template, compare, fill
+from wayline.transcripts.playing.places import Place
 
 #: seconds that an agent has to end before it is killed, where that is no fault
 PATIENCE = 5.0
@@ -64,7 +64,7 @@ async def play(
     """
     began = time.monotonic()
     if transcript.meta.schema and check is None:
-        from wayline.transcripts import schema  # the models take long to load
+        from wayline.transcripts.playing import schema  # the models take long to load
 
         check = schema.check
     conversation = Conversation(transcript.meta.timeout, check)

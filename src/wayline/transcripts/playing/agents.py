@@ -17,7 +17,7 @@ import anyio
 import anyio.abc
 import msgspec
 
-from wayline.transcripts.places import Place
+from wayline.transcripts.playing.places import Place
 
 #: seconds that an agent has to end after its stdin was closed, when no step waits for that
 GRACE = 2.0

@@ -4,7 +4,7 @@ import html
 
 import msgspec
 
-from wayline.transcripts.foreign import harmless
+from wayline.transcripts.showing.foreign import harmless
 
 
 class Markup(msgspec.Struct, frozen=True):

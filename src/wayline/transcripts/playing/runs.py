@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from wayline.transcripts.conversation import Heard
-from wayline.transcripts.selection import ASIDE
+from wayline.transcripts.format import ASIDE
+from wayline.transcripts.playing.conversation import Heard
 
 
 class Run(msgspec.Struct, frozen=True):

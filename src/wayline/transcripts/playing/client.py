@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from wayline.transcripts.format import Frame
-from wayline.transcripts.matching import fill
-from wayline.transcripts.places import Place
+from wayline.transcripts.playing.matching import fill
+from wayline.transcripts.playing.places import Place
 
 PERMISSION = "session/request_permission"
 #: the kinds of options that a word for permissions chooses from, first choice first

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from wayline.transcripts.format import Transcript, TranscriptError
-from wayline.transcripts.matching import Variables, fill
+from wayline.transcripts.playing.matching import Variables, fill
 
 
 class Place(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from wayline.transcripts.scenes import (
+from wayline.transcripts.showing.scenes import (
     Answered,
     AnyOrder,
     Attachment,

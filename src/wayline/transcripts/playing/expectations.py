@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from wayline.transcripts.conversation import Conversation, Failed, Heard, summary
 from wayline.transcripts.format import Expect, Frame, Need, Template, Text
-from wayline.transcripts.matching import Variables, compare
-from wayline.transcripts.runs import Run, all_of, run_of
+from wayline.transcripts.playing.conversation import Conversation, Failed, Heard, summary
+from wayline.transcripts.playing.matching import Variables, compare
+from wayline.transcripts.playing.runs import Run, all_of, run_of
 
 
 class Unmet(Failed):

@@ -1,0 +1,1 @@
+"""A transcript for people: in a terminal, and as a page."""
