@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from wayline.acp import cards, limits
+from wayline.acp import limits
 from wayline.acp.bridge import raw_input
 from wayline.tools import presentation
 from wayline.tools.base import ToolFailure
@@ -99,7 +99,6 @@ WAYS: list[Callable[[str], object]] = [
     raw_input,
     presentation.fenced,
     presentation.bounded,
-    cards.fenced,
     limits.size,
     lines_of,
     lambda text: scrub({"A": text, text: "A"}),

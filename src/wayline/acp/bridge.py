@@ -172,7 +172,7 @@ class Translator:
             case SteeringMessage(content=content):
                 return [*_user_chunks(content, f"u{event.seq}")]
             case SessionTitle(title=title):
-                return [SessionInfoChanged(title, timestamp(event.time))]
+                return [SessionInfoChanged(limits.line(title), timestamp(event.time))]
             case SessionMode(mode=mode):
                 return [ModeChanged(mode)]
             case Notice(text=text):
@@ -191,7 +191,7 @@ class Translator:
 
     def _begin(self, call: ToolCallStarted, seq: int, status: ToolStatus = "in_progress") -> ToolCallBegun:
         shown = self._presenter.present_call(call.name, call.arguments, self._workspace)
-        wire_id = call.call_id
+        wire_id = limits.identifier(call.call_id)
         if wire_id in self._wire_ids:
             # A log of another program may repeat a provider's ids.
             wire_id = f"{wire_id}#{seq}"
@@ -199,7 +199,7 @@ class Translator:
         self._open[call.call_id] = _OpenCall(wire_id, call, shown)
         return ToolCallBegun(
             tool_call_id=wire_id,
-            title=limits.head(shown.title, 1024),
+            title=limits.line(shown.title),
             kind=shown.kind,
             status=status,
             content=cards.contents(shown.cards, self._workspace),
@@ -267,7 +267,7 @@ def closing(state: State, window: int | None, updated_at: int) -> list[AnyUpdate
     """What follows the transcript on load: the title, the usage when the window is known, the plan."""
     updates: list[AnyUpdate] = []
     if state.meta.title:
-        updates.append(SessionInfoChanged(state.meta.title, timestamp(updated_at)))
+        updates.append(SessionInfoChanged(limits.line(state.meta.title), timestamp(updated_at)))
     if window is not None and state.usage.context_tokens:
         updates.append(UsageChanged(state.usage.context_tokens, window))
     if state.todos.items is not None:

@@ -1,46 +1,80 @@
 """Tool cards as ACP content."""
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import assert_never
 
+import msgspec
+
 from wayline.acp import limits
 from wayline.acp.schema import CardContent, ContentCard, Diff, TextContent, ToolLocation
 from wayline.tools.cards import Card, DiffCard, Location, TerminalCard, TextCard
+from wayline.tools.presentation import fenced
+
+#: cards of one update; what more there are is said in one
+MOST = 12
+#: bytes of a card beside its texts
+_AROUND = 128
+
+_encode = msgspec.json.Encoder().encode
 
 
 def contents(cards: Sequence[Card], workspace: Path) -> tuple[CardContent, ...]:
-    """The cards as content, each cut so that all together stay within the limit of an update."""
+    """The cards as content, so that all together stay within the limit of an update.
+
+    Each may take the same room; what the small ones leave is for the others.
+    """
     shown = [card for card in cards if not (isinstance(card, TerminalCard) and not card.text)]
-    budget = limits.CARDS // max(1, len(shown))
-    return tuple(_content(card, workspace, budget) for card in shown)
+    if len(shown) > MOST:
+        more = len(shown) - MOST + 1
+        shown = [*shown[: MOST - 1], TextCard(f"*{more} more are not shown*")]
+    room = limits.CARDS
+    made = {index: _content(card, workspace, room) for index, card in enumerate(shown)}
+    smallest_first = sorted(made, key=lambda index: len(_encode(made[index])))
+    for done, index in enumerate(smallest_first):
+        share = room // (len(shown) - done)
+        if len(_encode(made[index])) > share:
+            made[index] = _content(shown[index], workspace, share)
+        room -= len(_encode(made[index])) + 1
+    return tuple(made.values())
 
 
 def _content(card: Card, workspace: Path, budget: int) -> CardContent:
+    room = budget - _AROUND
     match card:
         case TextCard(text=text):
-            return ContentCard(TextContent(limits.head(text, budget)))
+            return ContentCard(TextContent(limits.head(text, room)))
         case TerminalCard(text=text):
-            return ContentCard(TextContent(fenced(limits.tail(text, min(budget, limits.STRING)))))
+            return ContentCard(TextContent(_block(text, room)))
         case DiffCard():
-            return _diff(card, workspace, budget)
+            return _diff(card, workspace, room)
         case _:
             assert_never(card)
 
 
-def _diff(card: DiffCard, workspace: Path, budget: int) -> Diff:
-    old = None if card.old is None else limits.head(card.old, budget // 2)
-    return Diff(str(workspace / card.path), old, limits.head(card.new, budget // 2))
+def _block(text: str, room: int) -> str:
+    """The end of an output, fenced. The fence counts: it is longer than what it must not be closed by."""
+    kept = limits.tail(text, min(room, limits.STRING))
+    while limits.size(block := fenced(kept.rstrip())) > room and kept:
+        kept = kept[len(kept) // 4 + 1 :]
+    return block
 
 
-def fenced(text: str) -> str:
-    """Text in a Markdown fence that no run of backticks inside it can close."""
-    longest = max((len(run) for run in re.findall("`{3,}", text)), default=2)
-    fence = "`" * (longest + 1)
-    return f"{fence}\n{text.rstrip()}\n{fence}"
+def _diff(card: DiffCard, workspace: Path, room: int) -> Diff:
+    path = limits.line(str(workspace / card.path), limits.PATH)
+    half = (room - limits.size(path)) // 2
+    old = None if card.old is None else limits.head(card.old, half)
+    return Diff(path, old, limits.head(card.new, half))
 
 
 def locations(places: Sequence[Location], workspace: Path) -> tuple[ToolLocation, ...]:
-    """Places with absolute paths."""
-    return tuple(ToolLocation(str(workspace / place.path), place.line) for place in places[:50])
+    """Places with absolute paths, as many as there is room for."""
+    kept: list[ToolLocation] = []
+    room = limits.LOCATIONS
+    for place in places:
+        location = ToolLocation(str(workspace / place.path), place.line)
+        room -= len(_encode(location)) + 1
+        if room < 0:
+            break
+        kept.append(location)
+    return tuple(kept)

@@ -72,7 +72,7 @@ class PermissionAsker:
         shown = self._presenter.present_call(question.name, question.arguments, self._workspace)
         call = AskedCall(
             tool_call_id=question.call_id,
-            title=limits.head(question.title, 1024),
+            title=limits.line(question.title),
             kind=shown.kind,
             status="pending",
             content=cards.contents(shown.cards, self._workspace),

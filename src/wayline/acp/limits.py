@@ -1,6 +1,7 @@
 """Keeping every line we send under 64 KB, because real clients die on longer ones.
 
-Sizes are those of the encoded text: a control character takes six bytes on the wire.
+Sizes are those of the encoded text: a control character takes six bytes on the wire. What follows adds up to
+less than 64 KB with a title, an id and the frame around them; whoever makes a part of a line keeps its limit.
 """
 
 from collections.abc import Iterator
@@ -14,8 +15,16 @@ CHUNK = 32 * 1024
 STRING = 16 * 1024
 #: bytes of a whole raw input or output
 RAW = 20 * 1024
-#: bytes of the cards of one update
+#: bytes of the cards of one update, encoded with all that belongs to them
 CARDS = 32 * 1024
+#: bytes of its locations together, and of one path wherever it stands
+LOCATIONS = 4 * 1024
+PATH = 2 * 1024
+#: bytes of a title, and of an id
+TITLE = 1024
+ID = 256
+#: bytes of the note that a text was cut
+NOTE = 64
 
 _encode = msgspec.json.Encoder().encode
 
@@ -36,21 +45,43 @@ def pieces(text: str, limit: int = CHUNK) -> Iterator[str]:
 
 
 def head(text: str, limit: int) -> str:
-    """The beginning of the text that fits `limit` bytes, with a note of what was left out."""
-    if len(text) * 6 <= limit or size(text) <= limit:
+    """The beginning of the text that fits `limit` bytes together with a note of what was left out."""
+    if len(text) <= limit and size(text) <= limit:
         return text
-    kept = text[:limit]
-    while size(kept) > limit:
-        kept = kept[: len(kept) * 3 // 4]
+    kept = beginning(text, limit - NOTE)
     return f"{kept}\n… {len(text) - len(kept)} more characters are not shown"
+
+
+def beginning(text: str, limit: int) -> str:
+    """The beginning of the text that fits `limit` bytes."""
+    kept = text[: max(limit, 0)]
+    while size(kept) > limit and kept:
+        kept = kept[: len(kept) * 3 // 4]
+    return kept
 
 
 def tail(text: str, limit: int) -> str:
     """The end of the text that fits `limit` bytes."""
-    kept = text[-limit:]
-    while size(kept) > limit:
-        kept = kept[len(kept) // 4 :]
+    kept = text[-limit:] if limit > 0 else ""
+    while size(kept) > limit and kept:
+        kept = kept[len(kept) // 4 + 1 :]
     return kept
+
+
+def line(text: str, limit: int = TITLE) -> str:
+    """A title, a path or a name that fits `limit` bytes; `…` is where it was cut."""
+    if len(text) <= limit and size(text) <= limit:
+        return text
+    return beginning(text, limit - 3) + "…"
+
+
+def identifier(text: str) -> str:
+    """An id that fits, another one for each text."""
+    if len(text) <= ID and size(text) <= ID:
+        return text
+    import hashlib  # not before the first session is answered
+
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()
 
 
 def raw(value: Any, limit: int = RAW) -> Any:
@@ -71,4 +102,6 @@ def _cut_strings(value: Any, longest: int) -> Any:
         return {head(key, 256): _cut_strings(item, longest) for key, item in value.items()}
     if isinstance(value, list):
         return [_cut_strings(item, longest) for item in value]
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        return str(value)  # JSON has no end of numbers, who reads it may
     return value

@@ -29,8 +29,8 @@ def _words(block: Text | Image) -> str:
 
 def fenced(text: str) -> str:
     """`text` as a Markdown code block that nothing in it can close."""
-    runs = re.findall(r"`{3,}", text)
-    fence = "`" * (max(map(len, runs), default=2) + 1)
+    fences = (mark * (max(map(len, re.findall(f"{mark}{{3,}}", text)), default=2) + 1) for mark in "`~")
+    fence = min(fences, key=len)
     end = "" if text.endswith("\n") else "\n"
     return f"{fence}\n{text}{end}{fence}"
 
