@@ -1,5 +1,6 @@
 """Globs and `.gitignore`: what they mean, whatever the pattern, in time that does not run away."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path, PurePosixPath
@@ -119,7 +120,12 @@ def test_a_gitignore_without_end_is_none(tmp_path: Path):
 
 
 TOKENS = ["a", "b", ".", "*", "**", "?", "[ab]", "[!a]", "[", "/", "/", "\\a", "\\*", "\\ ", " ", "#"]
-LINES = st.lists(st.sampled_from(TOKENS), max_size=6).map("".join)
+#: stars beside something else than `/` are left out: git compares pointers of two arrays there (wildmatch.c)
+LINES = (
+    st.lists(st.sampled_from(TOKENS), max_size=6)
+    .map("".join)
+    .filter(lambda line: not re.search(r"[^/]\*\*|\*\*[^/]", line))
+)
 TREE = ("a", "b", "aa/a", "aa/b/c", "b.a/a/b/a", "c/a*/b", "c/# a", "c/b ", "ab")
 
 
