@@ -1,5 +1,6 @@
 """What runs without asking, what is asked about, and what each answer does."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,111 @@ async def test_the_question_carries_enough_to_decide_and_comes_after_its_card(pl
             and ("id" in f or f["params"]["update"]["sessionUpdate"] in ("tool_call", "tool_call_update"))
         ]
         assert kinds[:4] == ["in_progress", "pending", "session/request_permission", "in_progress"]
+
+
+def texts(question: dict[str, Any]) -> list[str]:
+    return [c["content"]["text"] for c in question["toolCall"].get("content", ()) if c["type"] == "content"]
+
+
+HIDDEN = [
+    ("echo hi\nrm -rf important", "echo hi …", "```\necho hi\nrm -rf important\n```"),
+    (
+        "echo safe" + " " * 150 + "; rm -rf important",
+        "echo safe ; rm -rf important",
+        "```\necho safe" + " " * 150 + "; rm -rf important\n```",
+    ),
+    (
+        "echo safe #\rrm \x1b[2K\u202eimportant",
+        "echo safe #\\rrm \\x1b[2K\\u202eimportant",
+        "```\necho safe #\\rrm \\x1b[2K\\u202eimportant\n```",
+    ),
+    ("echo ```\nrm important", "echo ``` …", "~~~\necho ```\nrm important\n~~~"),
+    ("x" * 230, "x" * 119 + "…", "```\n" + "x" * 230 + "\n```"),
+]
+
+
+@pytest.mark.parametrize(("command", "title", "card"), HIDDEN)
+async def test_all_of_a_command_is_in_the_question(
+    play: Play, workspace: Path, command: str, title: str, card: str
+):
+    async with play([call("bash", command=command)], DONE, answer=choose("reject")) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        assert await client.prompt(session) == "end_turn"
+        (question,) = questions(client)
+        (begun,) = [u for u in client.updates() if u["sessionUpdate"] == "tool_call"]
+    for shown in (question["toolCall"], begun):
+        assert shown["title"] == title
+        assert texts({"toolCall": shown}) == [card]
+    assert question["options"][1]["name"] == "Allow for this session: exactly this command"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo " + "x" * 17_000 + "\nrm -rf important" + " " * 2_000,
+        "\U000e0041" * 2_000,
+        "`" * 9_000 + "~" * 9_000,
+        "\x01" * 100_000,
+    ],
+)
+async def test_a_command_too_long_to_be_shown_says_so_and_is_allowed_once_at_most(
+    play: Play, workspace: Path, command: str
+):
+    async with play([call("bash", command=command)], DONE, answer=choose("allow-session")) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        assert await client.prompt(session) == "end_turn"
+        (question,) = questions(client)
+        (card,) = texts(question)
+        assert card.startswith(f"**This command is too long to be shown: it has {len(command)} characters.**")
+        assert "It ends:" in card
+        assert [option["optionId"] for option in question["options"]] == ["allow-once", "reject"]
+        assert "was not offered" in json.dumps(client.updates())
+
+
+@pytest.mark.parametrize("length", [1_000, 16_000])
+async def test_a_long_command_stands_whole_beside_what_it_is_for(play: Play, workspace: Path, length: int):
+    (workspace / "sub").mkdir()
+    command = f"echo {'x' * length}\nprintf '%65536s' x"
+    item = call("bash", command=command, description="why " * 5_000, workdir="sub")
+    async with play([item], DONE) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        assert await client.prompt(session) == "end_turn"
+        (question,) = questions(client)
+        why, where, whole = texts(question)
+        assert why.startswith("why why")
+        assert where == "In sub"
+        assert whole == f"```\n{command}\n```"
+        last = [u for u in client.updates() if u.get("status") == "completed"][-1]
+        assert texts({"toolCall": last})[:3] == [why, where, whole]
+
+
+async def test_what_cannot_be_seen_in_a_path_is_shown(play: Play, workspace: Path):
+    item = call("write", file_path="a\u202e\n.txt", content="x\n")
+    async with play([item], DONE) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        assert await client.prompt(session) == "end_turn"
+        (question,) = questions(client)
+        assert question["toolCall"]["title"] == "Write a\\u202e\\n.txt"
+        assert question["options"][1]["name"] == "Allow for this session: this tool, exactly this path"
+        (diff,) = question["toolCall"]["content"]
+        assert (diff["oldText"], diff["newText"]) == (None, "x\n")
+
+
+async def test_the_question_about_an_edit_carries_its_diff(play: Play, workspace: Path):
+    (workspace / "a.txt").write_text("old\n", encoding="utf-8")
+    edit = call("edit", "c2", file_path="a.txt", old_string="old", new_string="new")
+    async with play([call("read", file_path="a.txt")], [edit], DONE) as client:
+        await client.initialize()
+        session = await client.new(workspace)
+        assert await client.prompt(session) == "end_turn"
+        (question,) = questions(client)
+        (diff,) = question["toolCall"]["content"]
+        assert (diff["path"], diff["oldText"], diff["newText"]) == (str(workspace / "a.txt"), "old", "new")
+        assert question["options"][1]["name"] == f"Allow for this session: edit {workspace / 'a.txt'}"
 
 
 async def test_allowed_once_is_asked_again_and_allowed_for_the_session_is_not(

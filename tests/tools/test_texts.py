@@ -2,7 +2,9 @@
 
 import re
 from pathlib import PurePosixPath
+from unicodedata import category
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,7 +13,7 @@ from wayline.tools.base import Failed
 from wayline.tools.diffs import HUNKS, _alike, _alike_at_end, diffs
 from wayline.tools.edits import SHOWN_LINES, edited
 from wayline.tools.globs import Glob
-from wayline.tools.presentation import fenced
+from wayline.tools.presentation import WHOLE, fenced, in_one_line, shown_whole, visible, whole_text
 from wayline.tools.results import ends, size
 from wayline.tools.terminal_text import TerminalText
 from wayline.tools.text_files import Binary, TextFile, decode
@@ -224,3 +226,21 @@ def test_ends_are_parts_of_the_text(text, room):
     assert text.endswith(tail)
     assert size(head) <= room
     assert size(tail) <= room
+
+
+@given(st.text())
+def test_nothing_that_is_shown_is_unseen(text):
+    shown = in_one_line(text)
+    assert not [c for c in shown if category(c) in ("Cc", "Cf", "Zl", "Zp", "Cs", "Co")]
+    assert not [c for c in shown if c.isspace() and c != " "]
+    assert in_one_line(shown) == shown
+    assert shown != text or not any(c in text for c in "\n\r\t\x1b\u202e\u200b\xa0")
+    assert visible(text).count("\n") == text.count("\n")
+
+
+@given(st.text("ab `~\n\x1b", max_size=50), st.integers(1, 2000))
+def test_a_text_is_shown_whole_or_says_that_it_is_not(piece, count):
+    text = piece * count
+    card = whole_text(text, "command").text
+    assert len(msgspec.json.encode(card)) <= WHOLE
+    assert (visible(text).rstrip("\n") in card) or (not shown_whole(text) and f"has {len(text)} char" in card)

@@ -22,7 +22,7 @@ Decision = Literal["allow", "ask", "deny"]
 
 class Access(msgspec.Struct, frozen=True):
     """What a call wants: its effect, the files it touches (absolute, links resolved), and `grant`, the
-    text that an answer "for this session" is remembered by and shown as.
+    text that an answer "for this session" is remembered by; without one, an answer holds for one call.
 
     `trusted` marks files that may be read wherever they lie, such as a spilled result.
     """

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
+import msgspec
 
 from wayline.permissions.modes import decide
 from wayline.tools.base import (
@@ -22,7 +23,7 @@ from wayline.tools.base import (
     ToolRun,
     UnknownTool,
 )
-from wayline.tools.presentation import text_cards
+from wayline.tools.presentation import in_one_line, text_cards
 from wayline.tools.results import failed, fitted
 from wayline.tools.schema import parameters, parse
 
@@ -102,7 +103,8 @@ class ToolRegistry:
     def present_call(self, name: str, arguments: str, workspace: Path) -> Presentation:
         """How the call is shown before its result; an invalid one by its name alone."""
         plain = Presentation(name or "unnamed tool")
-        return self._told(name, arguments, lambda tool, parsed: tool.present_call(parsed, workspace), plain)
+        shown = self._told(name, arguments, lambda tool, parsed: tool.present_call(parsed, workspace), plain)
+        return msgspec.structs.replace(shown, title=in_one_line(shown.title))
 
     def present_result(
         self, name: str, arguments: str, output: ToolOutput, workspace: Path

@@ -2,7 +2,7 @@
 
 import json
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,7 +27,7 @@ from wayline.tools.base import (
 from wayline.tools.commands import Command, NotStarted, started
 from wayline.tools.environment import UNATTENDED, scrub
 from wayline.tools.paths import PathArgument, permitted, resolved, shown
-from wayline.tools.presentation import bounded, plain_text
+from wayline.tools.presentation import bounded, plain_text, shown_whole, whole_text
 from wayline.tools.terminal_text import TerminalText
 
 name = "shell"
@@ -40,6 +40,8 @@ LONGEST_LIMIT = 600
 #: 64 KB of a call's progress, so that the note about the rest is still among it
 REPORT_EVERY = 0.1
 REPORTED = 60 * 1024
+#: characters of a description, or a folder, on a card
+DESCRIPTION_LENGTH = 400
 
 
 class BashArguments(Arguments):
@@ -70,11 +72,13 @@ class BashTool:
     timeout = None
 
     def access(self, arguments: BashArguments, run: ToolRun) -> Access:
-        """Runs in one folder. An answer holds for this very command line in this very folder."""
+        """Runs in one folder. An answer holds for this very command line in this very folder, and for the one
+        call when the person cannot be shown all of it."""
         folder = resolved(arguments.workdir or ".", run.workspace)
         # The quoted folder and the colon make the two forms unlike, whatever the command is.
         where = "" if folder == run.workspace else f" in {json.dumps(str(folder))}"
-        return Access("run", (folder,), f"bash{where}: {arguments.command}")
+        grant = f"bash{where}: {arguments.command}" if shown_whole(arguments.command) else ""
+        return Access("run", (folder,), grant)
 
     def parallel_safe(self, arguments: BashArguments) -> bool:
         """It may change anything."""
@@ -83,14 +87,14 @@ class BashTool:
     def present_call(self, arguments: BashArguments, workspace: Path) -> Presentation:
         """The command line over a terminal."""
         return Presentation(
-            bounded(arguments.command), "execute", cards=(*_purpose(arguments), TerminalCard())
+            bounded(arguments.command), "execute", cards=(*_asked_for(arguments), TerminalCard())
         )
 
     def present_result(
         self, arguments: BashArguments, output: ToolOutput, workspace: Path
     ) -> tuple[Card, ...]:
         """What it printed."""
-        return (*_purpose(arguments), TerminalCard(plain_text(output)))
+        return (*_asked_for(arguments), TerminalCard(plain_text(output)))
 
     async def run(self, arguments: BashArguments, run: ToolRun) -> ToolOutput:
         """Run it to its end or its limit."""
@@ -113,8 +117,14 @@ class BashTool:
         return _output(printed.output.text(), status if in_time else None, limit, left_over)
 
 
-def _purpose(arguments: BashArguments) -> tuple[Card, ...]:
-    return (TextCard(arguments.description),) if arguments.description else ()
+def _asked_for(arguments: BashArguments) -> Iterator[Card]:
+    """What the title does not say of the call. The command stands whole, however it is described."""
+    if arguments.description:
+        yield TextCard(bounded(arguments.description, DESCRIPTION_LENGTH))
+    if arguments.workdir:
+        yield TextCard(f"In {bounded(arguments.workdir, DESCRIPTION_LENGTH)}")
+    if bounded(arguments.command) != arguments.command:
+        yield whole_text(arguments.command, "command")
 
 
 @dataclass
