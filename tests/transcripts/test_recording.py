@@ -43,7 +43,7 @@ from wayline.transcripts.recording.recording import Recording, recording
 from wayline.transcripts.recording.tape import Tapped
 from wayline.transcripts.recording.volatile import Surroundings
 
-AROUND = Surroundings(workspace=("/home/me/work", "/data/work"), home=("/home/me/.local",), tmp=("/tmp",))
+AROUND = Surroundings(workspace=("/home/me/code", "/data/code"), home=("/home/me/.local",), tmp=("/tmp",))
 SESSION = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
 
 Frame = dict[str, Any]
@@ -88,7 +88,7 @@ def prompts(number: int, text: str = "hello", session: str = SESSION) -> list[Ta
 def begun(session: str = SESSION) -> list[Tapped]:
     """A session is made, by the request with number 1."""
     return [
-        *asks(1, "session/new", cwd="/home/me/work", mcpServers=[]),
+        *asks(1, "session/new", cwd="/home/me/code", mcpServers=[]),
         *answers(1, {"sessionId": session}),
     ]
 
@@ -119,7 +119,7 @@ def expects(update: Frame, session: str = "${session}") -> Expect:
 
 def test_each_step_has_the_time_of_its_first_line():
     lines = [
-        *asks(1, "session/new", cwd="/home/me/work", mcpServers=[]),
+        *asks(1, "session/new", cwd="/home/me/code", mcpServers=[]),
         *answers(1, {"sessionId": SESSION}),
         *prompts(2),
         *chunk("Hel"),
@@ -235,8 +235,8 @@ def test_what_the_client_answered_stands_where_it_did():
             1, "session/request_permission", toolCall={"toolCallId": "c1", "title": "x"}, options=options
         ),
         client({"id": 1, "result": {"outcome": {"outcome": "selected", "optionId": "yes"}}}),
-        question("1", "fs/read_text_file", path="/home/me/work/a", line=1, limit=9),
-        client({"id": "1", "error": {"code": -32002, "message": "no /home/me/work/a", "more": 1}}),
+        question("1", "fs/read_text_file", path="/home/me/code/a", line=1, limit=9),
+        client({"id": "1", "error": {"code": -32002, "message": "no /home/me/code/a", "more": 1}}),
     )
     assert isinstance(steps[2], Expect)
     assert steps[2].expect["params"]["toolCall"] == {"toolCallId": "${call1}", "title": "x"}
@@ -317,9 +317,9 @@ def test_garbage_of_both_sides():
 @pytest.mark.parametrize(
     ("came", "template"),
     [
-        ("/home/me/work", "${cwd}"),
-        ("see /data/work/a.py, /home/me/work.", "see ${cwd}/a.py, ${cwd}."),
-        ("/home/me/workshop /home/me/work.bak /home/me/work-2 x/home/me/work", None),
+        ("/home/me/code", "${cwd}"),
+        ("see /data/code/a.py, /home/me/code.", "see ${cwd}/a.py, ${cwd}."),
+        ("/home/me/codeshop /home/me/code.bak /home/me/code-2 x/home/me/code", None),
         ("/home/me/.local/sessions/work-0a1b2c3d/x/log", "${home}/sessions/${any}/x/log"),
         ("made /tmp/abc/def-1 and /tmp", "made ${any} and ${any}"),
         ("/tmpfiles", None),
@@ -327,8 +327,8 @@ def test_garbage_of_both_sides():
         ("of 0a000000-8b86-4d01-b42d-00cf4fc964ff", "of ${any}"),
         ("at 2026-01-02T03:04:05.678Z on 2026-01-02", "at ${any} on 2026-01-02"),
         ("costs ${HOME} $", "costs $${HOME} $"),
-        ("$/home/me/work", "${repeat:1:$}${cwd}"),
-        ("$$$/home/me/work", "${repeat:3:$}${cwd}"),
+        ("$/home/me/code", "${repeat:1:$}${cwd}"),
+        ("$$$/home/me/code", "${repeat:3:$}${cwd}"),
     ],
 )
 def test_volatile_words_become_placeholders(came: str, template: str | None):
@@ -347,7 +347,7 @@ def test_volatile_members_become_placeholders():
 
 def test_what_the_client_said_first_is_no_placeholder():
     steps = recorded(
-        asks(1, "session/load", sessionId="earlier-1", cwd="/home/me/work"),
+        asks(1, "session/load", sessionId="earlier-1", cwd="/home/me/code"),
         update("plan", session="earlier-1", entries=[]),
         answers(1, {}),
     ).steps
@@ -374,7 +374,7 @@ def test_the_version_and_the_model_are_anything():
     it = recorded(
         asks(0, "initialize", protocolVersion=1),
         answers(0, told),
-        asks(1, "session/new", cwd="/home/me/work"),
+        asks(1, "session/new", cwd="/home/me/code"),
         answers(1, {"sessionId": SESSION, "modes": {"currentModeId": "plan"}, "configOptions": options}),
         asks(2, "session/set_config_option", sessionId=SESSION, configId="model", value="a/b"),
         answers(2, {"configOptions": options}),
@@ -404,12 +404,12 @@ words = st.text(
         "${cwd}",
         "$${",
         "$",
-        "/home/me/work",
-        "/home/me/workshop",
-        "$/home/me/work",
+        "/home/me/code",
+        "/home/me/codeshop",
+        "$/home/me/code",
         SESSION,
         "${any}",
-        "/data/work/$",
+        "/data/code/$",
     ]
 )
 content = st.lists(words, max_size=4).map("".join)
@@ -455,13 +455,13 @@ def turns(draw: st.DrawFn) -> list[Tapped]:
     return lines
 
 
-GIVEN = {"cwd": "/home/me/work", "home": "/home/me/.local", "tmp": "/tmp"}
+GIVEN = {"cwd": "/home/me/code", "home": "/home/me/.local", "tmp": "/tmp"}
 
 
 @given(turns())
 def test_with_the_placeholders_put_back_it_is_what_was_on_the_wire(lines: list[Tapped]):
     # One path means the workspace here: with two, it cannot be known which of them to put back.
-    around = Surroundings(workspace=("/home/me/work",), home=("/home/me/.local",), tmp=("/tmp",))
+    around = Surroundings(workspace=("/home/me/code",), home=("/home/me/.local",), tmp=("/tmp",))
     steps = recording(lines, around, "it").steps
     frames = {
         side: [json.loads(line.line) for line in lines if line.side == side] for side in ("client", "agent")
