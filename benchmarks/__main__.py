@@ -104,13 +104,13 @@ def request(folder: Path) -> None:
         body: list[bytes] = []
 
         def take() -> None:
-            from benchmarks.provider import END, HEAD, requests
+            from benchmarks.provider import DELTA, END, HEAD, requests
 
             connection, _ = server.accept()
             with connection:
                 for each in requests(connection):
                     body.append(each)
-                    connection.sendall(HEAD + END)
+                    connection.sendall(HEAD + DELTA + END)
 
         threading.Thread(target=take, daemon=True).start()
         with agent(WAYLINE, folder, f"http://127.0.0.1:{server.getsockname()[1]}") as running:
