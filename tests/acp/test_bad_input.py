@@ -334,11 +334,12 @@ async def test_a_load_that_fails_on_its_way_leaves_nothing_open(play: Play, work
     async with play(DONE) as client:
         await client.initialize()
         session = await client.new(workspace)
-        await client.prompt(session, "x" * 3_000_000)
+        await client.prompt(session, "x" * 10_000_000)
     async with play(DONE) as client:
         await client.initialize()
         params = {"sessionId": session, "cwd": str(workspace), "mcpServers": []}
         load = await client.begin("session/load", params)
+        await client.update("user_message_chunk")
         await client.notify("$/cancel_request", {"requestId": load})
         with pytest.raises(Refused) as refused:
             await client.answered(load)
